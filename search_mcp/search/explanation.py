@@ -46,11 +46,18 @@ class Explanation:
     contributions: tuple[Contribution, ...]
     missing: tuple[str, ...]  # words of the query that the tool does not contain
     reason: str = ""  # the words that found the tool and their places, in short
+    similarity: float | None = None  # of the meanings of the query and the tool, if it is known
+    meaning_factor: float = 0.0  # score of a similarity of 1 for this query
+
+    @property
+    def meaning_score(self) -> float:
+        """Part of the score for the similarity of meaning."""
+        return self.meaning_factor * max(self.similarity or 0.0, 0.0)
 
     @property
     def score(self) -> float:
         """Sum of the contributions, before names and clauses are weighed."""
-        return sum(part.score for part in self.contributions)
+        return sum(part.score for part in self.contributions) + self.meaning_score
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.score:.3f} for {self.query!r}"]
@@ -59,6 +66,10 @@ class Explanation:
         if self.reason:
             lines.append(f"  matching words: {self.reason}")
         lines.extend(f"  {part}" for part in self.contributions)
+        if self.similarity is not None and self.meaning_factor:
+            lines.append(
+                f"  {self.meaning_score:8.3f}  similar meaning ({self.meaning_factor:.2f} * {self.similarity:.2f})"
+            )
         lines.append(f"  {self.name_coverage:.0%} of the name matches")
         if self.missing:
             lines.append(f"  not found: {', '.join(self.missing)}")

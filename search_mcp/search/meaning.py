@@ -1,0 +1,84 @@
+"""Fusion of the words' scores with the similarity of meanings, which a sentence model measures.
+
+Decides how much a similarity counts and which text of a tool is compared. Knows no model: similarities are given.
+
+The similarity is added to the score in units of the query's information. So it decides where the words say little: no
+tool has a high score then, and a similar tool comes first. A long request describes a situation with many of its words,
+so its similarity counts less, as synonyms do. In a large catalogue, more tools are similar by chance.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from search_mcp.search.analysis import PART, words
+from search_mcp.search.documents import Document
+from search_mcp.search.query import Query
+
+POOL = 40  # tools that are compared because of their similarity alone
+LEAST = 0.2  # similarity of a tool that is found by it alone; unrelated texts are below that
+LONGEST_TEXT = 600  # characters compared of a tool; models read 100 to 500 words, and the first sentence says most
+
+_WEIGHT = 1.3  # of a similarity of 1, in units of the query's information. Results are alike from 1.0 to 1.6
+_SHORT = 8  # words; similarity counts less in longer requests. Results are alike from 6 to 12
+_DECREASE = 1.5  # its exponent; with 1, requests of several sentences lose
+_USUAL_SIZE = 500  # tools; similarity counts less in larger catalogues. Results are alike from 300 to 1,000
+_LEAST_KNOWN = 0.5  # share of the letters; with fewer of them, the language of the query is not known to the model
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Similarities of a query to tools, by name: 0 for unrelated texts, 1 for equal ones.
+
+    A tool may be missing: its vector is not made yet.
+    """
+
+    similarities: Mapping[str, float]
+    nearest: Sequence[str]
+    """The most similar tools, the first `POOL` of them at least; equally similar ones by name."""
+    knows_all_languages: bool = False
+    """Whether the model was trained on more than English."""
+
+
+def compared(similarities: Mapping[str, float], knows_all_languages: bool = False) -> Meaning:
+    """Return the meaning of a query, for similarities that are all here."""
+    nearest = heapq.nsmallest(POOL, similarities, key=lambda name: (-similarities[name], name))
+    return Meaning(similarities, nearest, knows_all_languages)
+
+
+def text_of(document: Document) -> str:
+    """Return the text of a tool that a model compares with a query."""
+    name = " ".join(
+        chain.from_iterable(PART.findall(word) if word.isascii() else [word] for word in words(document.tool))
+    )
+    return f"{name}: {document.description.strip()}"[:LONGEST_TEXT]
+
+
+def weight(query: Query, meaning: Meaning, count: int) -> float:
+    """Return the weight of a similarity of 1 for a query among `count` tools; 0 if it must not change the order.
+
+    Servers, quotes and excluded words say exactly which tools are meant.
+    """
+    if query.servers or query.exact or query.without:
+        return 0.0
+    known = 1.0 if meaning.knows_all_languages else _share_in_latin_letters(query.text)
+    if known < _LEAST_KNOWN:
+        return 0.0
+    brevity: float = min(1.0, _SHORT / max(len(query.words), 1)) ** _DECREASE
+    rarity: float = (math.log(_USUAL_SIZE) / math.log(max(count, _USUAL_SIZE))) ** 2
+    return _WEIGHT * known * brevity * rarity
+
+
+def completed(similarities: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
+    """Return the similarities of some tools; those without a vector get the mean of the others."""
+    found = {name: similarities.get(name) for name in names}
+    known = sorted(similarity for similarity in found.values() if similarity is not None)
+    mean = sum(known) / len(known) if known else 0.0
+    return {name: mean if similarity is None else similarity for name, similarity in found.items()}
+
+
+def _share_in_latin_letters(text: str) -> float:
+    letters = [character for character in text if character.isalpha()]
+    return sum(character.isascii() for character in letters) / len(letters) if letters else 0.0
