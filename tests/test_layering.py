@@ -21,12 +21,13 @@ from search_mcp.dialects import names
 PACKAGE = Path(search_mcp.__file__).parent
 
 ROOMS = (
-    *("root", "wire", "model", "config", "catalog", "auth", "dialects", "search"),
+    *("root", "wire", "model", "config", "catalog", "auth", "dialects", "search", "semantic"),
     *("backends", "gateway", "fronts", "clients", "cli"),
 )
 FEWER_ROOMS = {
     # rooms that import from these others only
     "search": {"wire", "model"},
+    "semantic": {"root", "wire", "model"},
     "clients": {"root", "wire", "model", "config", "catalog"},
     "dialects": {"wire", "model", "catalog"},
     "auth": {"root", "wire", "model", "config"},

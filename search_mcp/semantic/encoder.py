@@ -1,0 +1,67 @@
+"""Texts to vectors, with a sentence model in the ONNX format.
+
+onnxruntime and tokenizers are used directly: a library on top of them (fastembed) takes three times as long to import
+and 32 MB more memory, and fetches models by itself. Loaded only by the process that makes vectors.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Pooling
+
+THREADS = 1
+"""More would compete with the servers, although their priority is low."""
+
+
+class Encoder:
+    """A loaded model. Vectors have the length 1, so their product is the cosine."""
+
+    def __init__(self, folder: Path, model: Model) -> None:
+        """Load a model.
+
+        Raises:
+            ModelError: a library is missing, or a file is no model.
+        """
+        try:
+            self._numpy: Any = import_module("numpy")
+            runtime: Any = import_module("onnxruntime")
+            tokenizers: Any = import_module("tokenizers")
+        except ImportError as exc:
+            raise ModelError(f"a library for sentence models is missing: {exc}") from exc
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = THREADS
+        options.log_severity_level = 3  # errors only; stderr belongs to search-mcp
+        try:
+            self._session = runtime.InferenceSession(str(folder / NETWORK), options, providers=["CPUExecutionProvider"])
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+        except Exception as exc:  # both libraries raise their own types, some of them plain Exception
+            raise ModelError(f"the model in {folder} cannot be loaded: {exc}") from exc
+        self._tokenizer.enable_truncation(model.most_tokens)
+        self._tokenizer.enable_padding()
+        self._inputs = {given.name for given in self._session.get_inputs()}
+        self._model = model
+
+    def query(self, text: str) -> Any:
+        """Return the vector of a query."""
+        return self._encode([self._model.query_prefix + text])[0]
+
+    def texts(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of some texts, as rows of 32-bit floats."""
+        return self._encode([self._model.text_prefix + text for text in texts])
+
+    def _encode(self, texts: Sequence[str]) -> Any:
+        numpy = self._numpy
+        tokens = self._tokenizer.encode_batch(list(texts))
+        ids = numpy.array([each.ids for each in tokens], numpy.int64)
+        mask = numpy.array([each.attention_mask for each in tokens], numpy.int64)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
+        found = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        if self._model.pooling is Pooling.FIRST:
+            vectors = found[:, 0]
+        else:
+            shown = mask[..., None]
+            vectors = (found * shown).sum(1) / numpy.maximum(shown.sum(1), 1)
+        lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / numpy.maximum(lengths, 1e-12)).astype(numpy.float32)

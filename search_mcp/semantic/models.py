@@ -1,0 +1,74 @@
+"""A sentence model on disk: its files, and how its vectors are made from them. Loads no library."""
+
+import hashlib
+from enum import Enum
+from pathlib import Path
+
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct
+
+DESCRIPTION = "model.json"
+"""The file that describes a model, in its folder."""
+NETWORK = "model.onnx"
+TOKENIZER = "tokenizer.json"
+
+
+class Pooling(Enum):
+    """How the vectors of a text's tokens become one."""
+
+    MEAN = "mean"
+    FIRST = "first"
+
+
+class Model(Struct, frozen=True, omit_defaults=True):
+    """The description of a sentence model. What changes a vector is here, or in a file whose digest is."""
+
+    name: str
+    digests: dict[str, str]
+    """SHA-256 of each file, in hexadecimal digits."""
+    pooling: Pooling = Pooling.MEAN
+    query_prefix: str = ""
+    text_prefix: str = ""
+    most_tokens: int = 256
+    unrelated: float = 0.0
+    """Usual cosine of two texts that have nothing in common; 0.0 for most models, 0.75 for E5."""
+    knows_all_languages: bool = False
+
+    @property
+    def identity(self) -> str:
+        """Return a short text that no model with other vectors has."""
+        return hashlib.sha256(payload.encode_bytes(self)).hexdigest()[:32]
+
+
+class ModelError(Exception):
+    """A model cannot be used; the text says why."""
+
+
+def read(folder: Path) -> Model:
+    """Read the description of the model in a folder.
+
+    Raises:
+        ModelError: there is none, or it is wrong.
+    """
+    try:
+        return payload.typed((folder / DESCRIPTION).read_bytes(), Model)
+    except FileNotFoundError:
+        raise ModelError(f"there is no model in {folder}") from None
+    except (OSError, ValueError) as exc:
+        raise ModelError(f"{folder / DESCRIPTION} cannot be read: {exc}") from exc
+
+
+def check(folder: Path, model: Model) -> None:
+    """Compare the files of a model with its description.
+
+    Raises:
+        ModelError: a file is missing, or is another one.
+    """
+    for name, digest in model.digests.items():
+        try:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as exc:
+            raise ModelError(f"{folder / name} cannot be read: {exc}") from exc
+        if found != digest:
+            raise ModelError(f"{folder / name} is not the file that was installed")
