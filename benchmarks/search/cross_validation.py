@@ -2,6 +2,7 @@
 
     python benchmarks/search/cross_validation.py --data DIR search_mcp.search.expansion:_SYNONYM 0.4 0.2
     python benchmarks/search/cross_validation.py --data DIR --mix livemcp+toucan --synonyms
+    python benchmarks/search/cross_validation.py --data DIR --model MODEL search_mcp.search.meaning:_WEIGHT 1.3 0.0
 
 For each data set, the value with the best mean nDCG@10 on the other sets is used. A mix belongs to the set of its
 queries, so both are left out together. A value that is better only on the set that chose it was learnt by heart.
@@ -115,11 +116,13 @@ def main() -> None:
     parser.add_argument("--synonyms", action="store_true", help="list the synonyms that each set gains from")
     parser.add_argument("--data", type=Path, default=HERE)
     parser.add_argument("--mix", action="append", default=[])
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="search by meaning, too; see meaning.py")
     options = parser.parse_args()
     if not options.synonyms and not options.values:
         parser.error("expected a constant and its values, or --synonyms")
     sets = data_sets(options.data, options.mix)
-    searchers = {name: (ours(tools), queries) for name, tools, queries in sets}
+    build = import_module("meaning").hybrid(options.model) if options.model else ours
+    searchers = {name: (build(tools), queries) for name, tools, queries in sets}
     if options.synonyms:
         synonyms(searchers)
     else:

@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -242,8 +243,11 @@ def main() -> None:
     parser.add_argument("--engines", default=",".join(ENGINES), help="by name, with commas between")
     for part in ("quality", "speed", "answers"):
         parser.add_argument(f"--{part}", action="store_true")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="compare the engines with a sentence model, too")
     options = parser.parse_args()
     engines = {name: ENGINES[name] for name in options.engines.split(",")}
+    if options.model:
+        engines |= import_module("meaning").engines_with(options.model)
     every = not (options.quality or options.speed or options.answers)
     if options.quality or every:
         quality(options.data, options.mix, engines)

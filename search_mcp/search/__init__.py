@@ -21,6 +21,7 @@ __all__ = [
     "build_hybrid",
     "compared",
     "text_of",
+    "texts_of",
 ]
 
 Searcher = Callable[[str, int], list[tuple[str, float]]]
@@ -52,6 +53,11 @@ def build_hybrid(
         return [(hit.name, hit.score) for hit in index.answer(query, limit, meaning=meaning).hits]
 
     return search
+
+
+def texts_of(tools: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the texts that a model compares, for tools given as mappings."""
+    return [text_of(_document(tool)) for tool in tools]
 
 
 def _index_of(documents: Iterable[Document]) -> Index:

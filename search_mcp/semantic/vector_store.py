@@ -16,15 +16,14 @@ from pathlib import Path
 FORMAT = 1
 """The `user_version` of the database; a file of another format is made anew."""
 MOST_VECTORS = 40_000
-"""Vectors that are kept, of all models: about 65 MB with 384 numbers. The longest unused are removed first."""
+"""Vectors that are kept, of all models: about 45 MB with 384 numbers. The longest unused are removed first."""
 BUSY_SECONDS = 2.0
 """Time that a read or a write waits for another process."""
 DAY_SECONDS = 86_400
 _PART = 500  # digests of one query; the database takes 999
 
 _TABLE = """CREATE TABLE IF NOT EXISTS vectors (
-    model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, day INTEGER NOT NULL, PRIMARY KEY (model, text)
-) WITHOUT ROWID"""
+    model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, day INTEGER NOT NULL, PRIMARY KEY (model, text))"""
 _INSERT = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
 _PRUNE = """DELETE FROM vectors WHERE (model, text) IN (
     SELECT model, text FROM vectors ORDER BY day DESC, model, text LIMIT -1 OFFSET ?)"""

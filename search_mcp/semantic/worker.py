@@ -37,6 +37,8 @@ SHARED_BATCH = 32
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
 NICENESS = 19
+STORED = "<f2"
+"""Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
 DIGITS = 4
 """Digits of a similarity; later ones depend on the texts that were encoded together."""
 _REQUEST: Any = Texts | Query
@@ -94,10 +96,11 @@ class Comparison:
                 self._missing = [text for text in self._missing if text not in self._vectors]
                 batch = self._missing[-BATCH:]
                 if batch:
-                    vectors = dict(zip(batch, self._encoder.texts(batch), strict=True))
-                    self._vectors |= vectors
+                    rows = self._encoder.texts(batch).astype(STORED)
+                    vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
+                    self._add(vectors)
                     del self._missing[-len(batch) :]
-                    self._keep({text: vector.astype("<f4").tobytes() for text, vector in vectors.items()})
+                    self._keep(vectors)
         except TimeoutError:
             return False
         self._matrix = None
@@ -105,7 +108,9 @@ class Comparison:
 
     def _add(self, stored: dict[str, bytes]) -> None:
         numpy = self._numpy
-        self._vectors |= {text: numpy.frombuffer(vector, "<f4") for text, vector in stored.items()}
+        self._vectors |= {
+            text: numpy.frombuffer(vector, STORED).astype(numpy.float32) for text, vector in stored.items()
+        }
 
     def _stored(self, texts: Sequence[str]) -> dict[str, bytes]:
         try:

@@ -1,0 +1,105 @@
+"""The search with a sentence model, the model alone, and both by reciprocal rank.
+
+    python tests/semantic/sentence_models.py FOLDER_WITH_SAFETENSORS MODEL     once: the model in the format in use
+    python benchmarks/search/run.py --quality --model MODEL
+    SEARCH_MCP_MODEL=MODEL python evaluate.py --path benchmarks/search --engine meaning:build
+
+The vectors stay in the folder of the model, so only the first run takes minutes.
+"""
+
+import os
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from engines import Build, Searcher, Tool, name, ours
+
+from search_mcp import search
+from search_mcp.semantic import models
+from search_mcp.semantic.encoder import Encoder
+from search_mcp.semantic.lines import Query
+from search_mcp.semantic.vector_store import VectorStore
+from search_mcp.semantic.worker import Comparison
+
+_RANKS = 60  # the usual constant of reciprocal rank fusion
+_POOL = 100  # results of each half that are fused
+
+
+@cache
+def _encoder(folder: Path) -> tuple[models.Model, Encoder]:
+    model = models.read(folder)
+    return model, Encoder(folder, model)
+
+
+def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
+    """Return the function that `search.build_hybrid` needs, for the model in a folder."""
+    model, encoder = _encoder(folder)
+    store = VectorStore(folder / "vectors.sqlite3", model.identity)
+
+    def compare_with(texts: Sequence[str]) -> search.Compare:
+        comparison = Comparison(encoder, model, store, folder / "vectors.lock")
+        comparison.use(texts)
+        while not comparison.is_complete:
+            comparison.encode_some()
+        return lambda query: array("f", comparison.compare(Query(0, query, 0)).similarities)
+
+    return compare_with
+
+
+def build(tools: Sequence[Tool]) -> Callable[[str, int], list[tuple[str, float]]]:
+    """Index tools by words and meaning, with the model in the folder `$SEARCH_MCP_MODEL`."""
+    folder = Path(os.environ["SEARCH_MCP_MODEL"])
+    languages = _encoder(folder)[0].knows_all_languages
+    return search.build_hybrid(tools, comparing(folder), knows_all_languages=languages)
+
+
+def hybrid(folder: Path) -> Build:
+    """Search by words and by meaning."""
+
+    def built(tools: Sequence[Tool]) -> Searcher:
+        searcher = search.build_hybrid(
+            tools, comparing(folder), knows_all_languages=_encoder(folder)[0].knows_all_languages
+        )
+        return lambda query, limit: [found for found, _ in searcher(query, limit)]
+
+    return built
+
+
+def alone(folder: Path) -> Build:
+    """Rank by similarity of meaning only."""
+
+    def built(tools: Sequence[Tool]) -> Searcher:
+        compare = comparing(folder)(search.texts_of(tools))
+        names = list(map(name, tools))
+
+        def find(query: str, limit: int) -> list[str]:
+            found = sorted(zip(compare(query), names, strict=True), key=lambda pair: (-pair[0], pair[1]))
+            return list(dict.fromkeys(each for _, each in found))[:limit]
+
+        return find
+
+    return built
+
+
+def reciprocal(folder: Path) -> Build:
+    """Fuse both by reciprocal rank."""
+
+    def built(tools: Sequence[Tool]) -> Searcher:
+        halves = ours(tools), alone(folder)(tools)
+
+        def find(query: str, limit: int) -> list[str]:
+            scores: dict[str, float] = {}
+            for half in halves:
+                for rank, found in enumerate(half(query, _POOL)):
+                    scores[found] = scores.get(found, 0.0) + 1 / (_RANKS + rank)
+            return sorted(scores, key=lambda found: (-scores[found], found))[:limit]
+
+        return find
+
+    return built
+
+
+def engines_with(folder: Path) -> dict[str, Build]:
+    """Return the engines that use a model, by name."""
+    return {"with a model": hybrid(folder), "model alone": alone(folder), "reciprocal rank": reciprocal(folder)}
