@@ -17,6 +17,8 @@ FORMAT = 1
 """The `user_version` of the database; a file of another format is made anew."""
 MOST_VECTORS = 40_000
 """Vectors that are kept, of all models: about 45 MB with 384 numbers. The longest unused are removed first."""
+PRUNE_WRITES = 100
+"""They are removed with the first write of a process, and after as many again: it reads the whole file."""
 BUSY_SECONDS = 2.0
 """Time that a read or a write waits for another process."""
 DAY_SECONDS = 86_400
@@ -36,6 +38,7 @@ class VectorStore:
         self, path: Path, model: str, wall_clock: Callable[[], float] = time.time, most_vectors: int = MOST_VECTORS
     ) -> None:
         self._path, self._model, self._wall_clock, self._most_vectors = path, model, wall_clock, most_vectors
+        self._writes = 0
 
     def read(self, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the vectors of those texts that have one, and mark these as used today.
@@ -67,7 +70,9 @@ class VectorStore:
         rows = [(self._model, _digest(text), vector, self._day) for text, vector in vectors.items()]
         with self._opened() as database:
             database.executemany(_INSERT, rows)
-            database.execute(_PRUNE, (self._most_vectors,))
+            if self._writes % PRUNE_WRITES == 0:
+                database.execute(_PRUNE, (self._most_vectors,))
+        self._writes += 1
 
     @property
     def _day(self) -> int:

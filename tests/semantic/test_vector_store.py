@@ -49,7 +49,7 @@ def test_the_longest_unused_are_removed(tmp_path: Path) -> None:
     store.write({"used": b"1", "unused": b"2"})
     clock.next_day()
     store.read(["used"])
-    store.write({"new": b"3"})
+    VectorStore(tmp_path / "vectors.sqlite3", "one", clock, most_vectors=2).write({"new": b"3"})
     assert store.read(["used", "unused", "new"]) == {"used": b"1", "new": b"3"}
 
 
