@@ -36,6 +36,8 @@ SHARED_BATCH = 32
 """Texts looked for in the file at once, because another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
+MOST_REFUSALS = 100
+"""Refusals of the lock, about ten seconds, after which the texts that are missing are encoded without it."""
 NICENESS = 19
 STORED = "<f2"
 """Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
@@ -55,6 +57,7 @@ class Comparison:
         self._missing: list[str] = []  # the last is the next
         self._matrix: Any = None  # one row for each text, made when it is needed
         self._has_warned = False
+        self._refusals = 0  # of the lock, one after another
 
     def use(self, texts: Sequence[str]) -> None:
         """Compare with these texts from now on; vectors of texts that stay are kept."""
@@ -88,10 +91,12 @@ class Comparison:
     def encode_some(self) -> bool:
         """Make the vectors of a few texts; return false if another process is doing so.
 
-        They are kept in memory even if the file cannot be written.
+        They are kept in memory even if the file cannot be written. A process that was stopped while it had the lock is
+        not waited for.
         """
+        has_waited = self._refusals >= MOST_REFUSALS
         try:
-            with locked(self._lock, 0.0):
+            with contextlib.nullcontext() if has_waited else locked(self._lock, 0.0):
                 self._add(self._stored(self._missing[-SHARED_BATCH:]))
                 self._missing = [text for text in self._missing if text not in self._vectors]
                 batch = self._missing[-BATCH:]
@@ -102,8 +107,10 @@ class Comparison:
                     del self._missing[-len(batch) :]
                     self._keep(vectors)
         except TimeoutError:
+            self._refusals += 1
             return False
         self._matrix = None
+        self._refusals = MOST_REFUSALS if has_waited and not self.is_complete else 0
         return True
 
     def _add(self, stored: dict[str, bytes]) -> None:

@@ -104,6 +104,15 @@ def test_one_process_encodes_at_a_time(place: Place) -> None:
     assert comparison.encode_some()
 
 
+def test_a_process_that_keeps_the_lock_is_not_waited_for(place: Place) -> None:
+    comparison, encoder = place.comparison()
+    comparison.use(TEXTS)
+    with locked(place.lock, 1.0):
+        assert not any(comparison.encode_some() for _ in range(worker.MOST_REFUSALS))
+        complete(comparison)
+    assert encoder.encoded == 5
+
+
 def test_vectors_are_used_if_the_file_cannot_be_written(place: Place) -> None:
     place.file.mkdir()
     comparison, _ = place.comparison()
