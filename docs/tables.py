@@ -17,7 +17,7 @@ from search_mcp.catalog import profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation
-from search_mcp.config.schema import Entry, OAuth, ServerDefaults, Settings, ToolFilter, camel
+from search_mcp.config.schema import Embeddings, Entry, OAuth, Search, ServerDefaults, Settings, ToolFilter, camel
 from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
@@ -36,6 +36,8 @@ def tables() -> Iterator[tuple[str, str]]:
     yield "keys of oauth", _keys(OAuth)
     yield "keys of both", _keys(ServerDefaults)
     yield "keys of settings", _keys(Settings, without=shared)
+    yield "keys of search", _keys(Search)
+    yield "keys of semantic", _keys(Embeddings)
     commands = dict(_commands(typer.main.get_command(app.application())))
     counted = Counter(_option(each) for command in commands.values() for each in _options(command))
     common = [option for option, count in counted.items() if count >= _OFTEN]
@@ -49,15 +51,15 @@ def tables() -> Iterator[tuple[str, str]]:
 def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
     defaults = {camel(each.name): each.default for each in declared(model) if each.name not in without}
     rows = [
-        (f"`{key}`", validation.form(model, key)[0], _default(default), _meaning(key))
+        (f"`{key}`", validation.form(model, key)[0], _default(default), _meaning(model, key))
         for key, default in defaults.items()
     ]
     return _table(("Key", "Value", "Default", "Meaning"), rows)
 
 
-def _meaning(key: str) -> str:
+def _meaning(model: type[Struct], key: str) -> str:
     """Return the meaning of a key, with links in place of the list of placeholders."""
-    text, *placeholders = schema.ABOUT[key].split(" Replaced in it:")
+    text, *placeholders = schema.about(model.__name__, key).split(" Replaced in it:")
     if not placeholders:
         return text
     has_secrets = "${file:" in placeholders[0]

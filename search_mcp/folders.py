@@ -1,4 +1,4 @@
-"""The per-user folders: configuration, cache, state and logs."""
+"""The per-user folders: configuration, cache, data, state and logs."""
 
 from pathlib import Path
 
@@ -21,6 +21,16 @@ def results_folder() -> Path:
 def encodings_folder() -> Path:
     """Return the folder of the encodings that tiktoken downloads."""
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "encodings"
+
+
+def model_folder() -> Path:
+    """Return the folder of the installed sentence model, which search by meaning uses."""
+    return Path(platformdirs.user_data_dir(APP, appauthor=False)) / "semantic"
+
+
+def vectors_file() -> Path:
+    """Return the file of the vectors of texts; its folder has nothing else but its lock."""
+    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "vectors" / "vectors.sqlite3"
 
 
 def log_folder() -> Path:

@@ -20,6 +20,7 @@ _SECRETS: Final = (
     f"{_PLACEHOLDERS[:-1]}, and when the server starts: ${{file:PATH}}, ${{command:PROGRAM ARGS...}} and "
     "${keyring:SERVICE/NAME}."
 )
+_AT_FIRST_SEARCH: Final = _SECRETS.replace("when the server starts", "with the first search")
 
 ABOUT: Final[Mapping[str, str]] = {
     "$schema": "Path or address of this schema, for editors.",
@@ -109,17 +110,33 @@ ABOUT: Final[Mapping[str, str]] = {
     "with this file, which starts with the first of them. Read at the start only.",
     "usage": "Whether tool calls are recorded for `search-mcp usage`: tool, client, duration, size and outcome, never "
     "arguments or results.",
+    "search": "How search finds tools.",
+    "semantic": "Whether search compares meanings, too, besides words. off: no. local: with the installed "
+    "sentence model. An object: with an address that has the interface of OpenAI for embeddings. Not set: local if a "
+    "model is installed.",
+    "model": "The name of the model at that address.",
+    "apiKey": f"The key for that address, sent as Authorization: Bearer. {_AT_FIRST_SEARCH}",
 }
+_ABOUT_IN: Final[Mapping[tuple[str, str], str]] = {
+    ("Embeddings", "url"): "Address of a service up to its version, such as http://localhost:11434/v1. The texts of "
+    f"your tools and all queries are sent to it. {_AT_FIRST_SEARCH}",
+}
+"""The keys that mean something else in an object than elsewhere, by model and key."""
+
+
+def about(model: str, key: str) -> str:
+    """Return the meaning of a key of a model."""
+    return _ABOUT_IN.get((model, key)) or ABOUT[key]
 
 
 def of_file() -> JsonSchema:
     """Return the schema of the file."""
     generated = validation.json_schema()
-    definitions = {name: _object(schema) for name, schema in generated["$defs"].items()}
+    definitions = {name: _object(name, schema) for name, schema in generated["$defs"].items()}
     tools = definitions["Entry"]["properties"]["tools"]
     tools["anyOf"].insert(1, {"type": "array", "items": {"type": "string"}})
     definitions["OAuth"]["properties"]["scopes"]["anyOf"].insert(1, {"type": "string"})
-    described = {key: _described(key, each) for key, each in generated["properties"].items()}
+    described = {key: _described("File", key, each) for key, each in generated["properties"].items()}
     return {
         "$schema": DIALECT,
         "title": "mcp-servers.json of search-mcp",
@@ -136,17 +153,17 @@ def of_file() -> JsonSchema:
     }
 
 
-def _object(schema: JsonSchema) -> JsonSchema:
-    properties = {key: _nullable(_described(key, each)) for key, each in schema["properties"].items()}
+def _object(name: str, schema: JsonSchema) -> JsonSchema:
+    properties = {key: _nullable(_described(name, key, each)) for key, each in schema["properties"].items()}
     return {"type": "object", "properties": properties}
 
 
-def _described(key: str, schema: JsonSchema) -> JsonSchema:
+def _described(model: str, key: str, schema: JsonSchema) -> JsonSchema:
     """Add the description of a key."""
     kept = {word: value for word, value in schema.items() if word != "title"}
     if not kept.get("default") or isinstance(kept["default"], dict):
         kept.pop("default", None)  # empty, or made of other defaults
-    return {"description": ABOUT[key], **kept}
+    return {"description": about(model, key), **kept}
 
 
 def _nullable(schema: JsonSchema) -> JsonSchema:

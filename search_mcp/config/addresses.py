@@ -76,14 +76,29 @@ def warnings(entry: Entry) -> Iterator[Complaint]:
     """Yield remarks on an entry that do not prevent a connection."""
     for name in filter(is_own_header, entry.headers):
         yield ("headers", name), "search-mcp sets this header itself, ignored", "remove it"
-    found = re.fullmatch(_ADDRESS, entry.address)
-    if found and entry.address.lower().startswith("http:") and not is_loopback(found["host"]):
+    if is_unencrypted(entry.address):
         yield ("url",), "everything is sent unencrypted to an http address", "use https if the server has it"
 
 
 def is_own_header(name: str) -> bool:
     """Return whether search-mcp sets a header itself."""
     return name.lower() in _OWN_HEADERS or name.lower().startswith("mcp-param-")
+
+
+def is_address(url: str) -> bool:
+    """Return whether a text is an http or https address."""
+    return re.fullmatch(_ADDRESS, url) is not None
+
+
+def is_unencrypted(url: str) -> bool:
+    """Return whether everything that is sent to an address can be read on its way."""
+    found = re.fullmatch(_ADDRESS, url)
+    return found is not None and url.lower().startswith("http:") and not is_loopback(found["host"])
+
+
+def is_header_value(text: str) -> bool:
+    """Return whether a text can be the value of an HTTP header."""
+    return re.fullmatch(_VALUE, text) is not None
 
 
 def is_loopback(host: str) -> bool:

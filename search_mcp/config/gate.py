@@ -11,7 +11,9 @@ The rules, at the start and for every edit while `serve` runs:
   file that was found it has no effect, because the file could approve its own programs.
 - If approval is needed and its record cannot be read or written, all servers are held.
 
-Switches, filters and settings are never held. `trust` keeps the record of accepted programs.
+Switches, filters and settings are never held, except an address that the search sends texts and a key to: one in a file
+that was found has no effect, and where programs of an edit are held, an edited address has none before the next start.
+`trust` keeps the record of accepted programs.
 """
 
 import enum
@@ -20,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.config import identity
-from search_mcp.config.schema import Config, ServerConfig, command_line
+from search_mcp.config.schema import Config, Embeddings, ServerConfig, command_line
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
 from search_mcp.wire.structs import replace
@@ -39,6 +41,8 @@ class Origin(enum.Enum):
 def for_command(config: Config, path: Path, origin: Origin, approvals: Approvals) -> Config:
     """Mark the servers that a command must not start: those held at every start, or by a running `serve`."""
     record = approvals.read(path)
+    if origin is Origin.FOUND:
+        config = _without_address(config, path, _IS_FOUND)
     if origin is Origin.FOUND or _confirms(config, record):
         if warning := _about_removed(config, record, path, origin):
             config = replace(config, warnings=(*config.warnings, warning))
@@ -63,6 +67,7 @@ class Gate:
         self._allowed: set[tuple[str, str, bytes, bytes]] = set()  # real path, server, program, texts
         self._reported: set[tuple[str, bytes]] = set()
         self._held: list[ServerConfig] = []
+        self._embeddings: Embeddings | None = None  # those of the start
 
     def at_start(self, config: Config) -> Config:
         """Mark the servers that are held from the start; this configuration also decides the rule for edits."""
@@ -75,6 +80,9 @@ class Gate:
             record = _at_start(config, self.path, self.origin, record, self._approvals)
             self._fault = record.fault
             config = _marked(config, self.path, self.origin, _accepts(record, self.origin), self._fault)
+        self._embeddings = None if config.embeddings is None else config.embeddings.written
+        if self.origin is Origin.FOUND:
+            config = _without_address(config, self.path, _IS_FOUND)
         real = real_path(self.path)
         self._allowed |= {self._key(real, each) for each in config.servers if each.held is None}
         self._held = [each for each in config.servers if each.held is not None]
@@ -84,6 +92,10 @@ class Gate:
         """Mark the servers whose programs are neither accepted nor unchanged since the start."""
         if not self._holds_edits:
             return config
+        if self.origin is Origin.FOUND:
+            config = _without_address(config, self.path, _IS_FOUND)
+        elif config.embeddings is not None and config.embeddings.written != self._embeddings:
+            config = _without_address(config, self.path, _IS_EDITED)
         real, allowed = real_path(self.path), self._allowed
         if any(self._key(real, each) not in allowed for each in config.servers):
             record = self._approvals.read(self.path)
@@ -122,6 +134,18 @@ class Gate:
             self._approvals.note_held(self.path, held)
         except OSError as exc:
             log.warning("! which servers are held cannot be remembered in %s: %s", self._approvals.folder, exc)
+
+
+_IS_FOUND = "has no effect in a project file; write it into your own file"
+_IS_EDITED = "was changed by an edit; restart search-mcp to use it"
+
+
+def _without_address(config: Config, path: Path, why: str) -> Config:
+    """Mark the address that makes vectors of texts as not used."""
+    if config.embeddings is None:
+        return config
+    problem = f'the address in "semantic" of {printable(path)} {why}'
+    return replace(config, embeddings=replace(config.embeddings, problem=problem), warnings=(*config.warnings, problem))
 
 
 def _confirms(config: Config, record: Record) -> bool:

@@ -18,10 +18,13 @@ from search_mcp.config.schema import (
     PROTECTIVE,
     SERVER_KEYS,
     Config,
+    Embeddings,
+    EmbeddingsAddress,
     Entry,
     File,
     OAuth,
     Remote,
+    Search,
     ServerConfig,
     ServerDefaults,
     Settings,
@@ -112,7 +115,9 @@ def parse(
         server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
         servers.append(_in_file(server, named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
-    config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
+    embeddings, about_embeddings = _embeddings(document, file, places, named)
+    warnings = (*_warnings(document, file), *about_embeddings)
+    config = Config(tuple(servers), file.settings, warnings, tuple(problems), embeddings=embeddings)
     faults += _equal_prefixes(document, servers)
     if faults:
         raise FaultyFile(sorted(faults, key=lambda fault: fault.line or 0), config)
@@ -140,8 +145,17 @@ def _with_field_names(document: Document) -> Any:
     if isinstance(file["mcp_servers"], dict):
         file["mcp_servers"] = {name: _entry_with_field_names(entry) for name, entry in file["mcp_servers"].items()}
     if "settings" in file:
-        file["settings"] = _renamed(file["settings"], Settings)
+        file["settings"] = _settings_with_field_names(file["settings"])
     return file
+
+
+def _settings_with_field_names(settings: Any) -> Any:
+    settings = _renamed(settings, Settings)
+    if isinstance(settings, dict) and isinstance(settings.get("search"), dict):
+        search = settings["search"] = _renamed(settings["search"], Search)
+        if "semantic" in search:
+            search["semantic"] = _renamed(search["semantic"], Embeddings)
+    return settings
 
 
 def _entry_with_field_names(entry: Any) -> Any:
@@ -274,6 +288,22 @@ def _addresses() -> Any:
     return import_module("search_mcp.config.addresses")  # loaded for remote servers only
 
 
+def _embeddings(
+    document: Document, file: File, places: Places, named: str
+) -> tuple[EmbeddingsAddress | None, list[str]]:
+    """Return the address that makes vectors of texts, and warnings about it."""
+    written = file.settings.search.semantic
+    if not isinstance(written, Embeddings):
+        return None, []
+    module = import_module("search_mcp.config.embeddings")  # loaded for such configurations only
+    address, complaints = module.resolve(written, places)
+    if named and address.unfilled is not None:
+        address = structs.replace(address, unfilled=structs.replace(address.unfilled, is_own_file=False))
+    place = ("settings", "search", "semantic")
+    found = (*complaints, *module.remarks(written))
+    return address, [str(document.error((*place, *path), problem, remedy)) for path, problem, remedy in found]
+
+
 def _secret_parts(entry: Entry, remote: Remote | None) -> dict[str, object]:
     """Return the parts of an address that may be secret, with placeholders filled in."""
     if remote is None:
@@ -388,7 +418,12 @@ def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
     if not isinstance(root, dict):
         return
     yield (), root, {"$schema", *keys(File)}
-    yield ("settings",), root.get("settings"), keys(Settings)
+    settings = root.get("settings")
+    yield ("settings",), settings, keys(Settings)
+    search = settings.get("search") if isinstance(settings, dict) else None
+    yield ("settings", "search"), search, keys(Search)
+    semantic = search.get("semantic") if isinstance(search, dict) else None
+    yield ("settings", "search", "semantic"), semantic, keys(Embeddings)
     servers = root["mcpServers"]
     for name, entry in servers.items() if isinstance(servers, dict) else ():
         yield ("mcpServers", name), entry, SERVER_KEYS

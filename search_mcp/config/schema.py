@@ -60,6 +60,27 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     max_result_characters: _ResultCharacters | None = None
 
 
+class Embeddings(Struct, frozen=True, kw_only=True):
+    """The `semantic` of the search as an object: an address that makes vectors of texts, as the file has it."""
+
+    url: str
+    model: str
+    api_key: str = ""
+
+    def __repr__(self) -> str:  # without the key
+        return f"<Embeddings {self.model}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("model", self.model)]
+
+
+class Search(Struct, frozen=True, kw_only=True):
+    """The `search` of the settings."""
+
+    semantic: Literal["off", "local"] | Embeddings | None = None
+    """`None` for the local model if one is installed."""
+
+
 class Settings(ServerDefaults, frozen=True, kw_only=True):
     """The `settings` of the file."""
 
@@ -74,6 +95,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     confirm_commands: bool | None = None
     engine: Literal["own", "shared"] = "own"
     usage: bool = True
+    search: Search = Search()
 
 
 class OAuth(Struct, frozen=True, kw_only=True):
@@ -129,6 +151,30 @@ class Remote(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:  # without `headers`
         return f"<Remote {self.public_url}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("url", self.public_url)]
+
+
+class EmbeddingsAddress(Struct, frozen=True, kw_only=True):
+    """An address that makes vectors of texts, with placeholders filled in."""
+
+    url: str
+    model: str
+    api_key: str = ""
+    public_url: str = ""
+    """The address without its user, password and keys."""
+    problem: str | None = None
+    """The reason why it is not used, and the remedy, in one sentence."""
+    secrets: frozenset[str] = frozenset()
+    """Texts that messages must not show."""
+    unfilled: "Unfilled | None" = None
+    """The sources of secrets, which are still placeholders in the other fields; `None` if there are none."""
+    written: Embeddings
+    """As the file has it."""
+
+    def __repr__(self) -> str:  # without `api_key`
+        return f"<EmbeddingsAddress {self.public_url}>"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("url", self.public_url)]
@@ -245,6 +291,8 @@ class Config(Struct, frozen=True, eq=False):
     """The servers of the file that this client does not use; no other server gets a name with one of their prefixes."""
     notice: str = ""
     """A sentence for the model about the selection of these servers, if a part of it has no effect."""
+    embeddings: EmbeddingsAddress | None = None
+    """The address that search by meaning uses; `None` if `settings.search.semantic` is none."""
 
     def __eq__(self, other: object) -> bool:  # `problems` are derived from the servers
         return isinstance(other, Config) and self._meaning == other._meaning
@@ -254,7 +302,7 @@ class Config(Struct, frozen=True, eq=False):
     @property
     def _meaning(self) -> object:
         prefixes = [(each.name, each.effective_prefix) for each in self.outside]
-        return self.servers, self.settings, self.warnings, prefixes, self.notice
+        return self.servers, self.settings, self.warnings, prefixes, self.notice, self.embeddings
 
     @property
     def redactor(self) -> Redactor:
@@ -263,8 +311,9 @@ class Config(Struct, frozen=True, eq=False):
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Texts that messages about its servers must not show."""
-        return frozenset[str]().union(*(server.secrets for server in self.servers))
+        """Texts that messages about it must not show."""
+        of_search = self.embeddings.secrets if self.embeddings is not None else ()
+        return frozenset[str]().union(of_search, *(server.secrets for server in self.servers))
 
 
 EMPTY_CONFIG: Final = Config((), Settings(), ())

@@ -110,7 +110,7 @@ _EXAMPLES = {
 
 def _may_be_at(path: tuple[str, ...]) -> bool:
     match path:
-        case ("args",) | ("headers", _) | ("url",) | ("oauth", "clientSecret"):
+        case ("args",) | ("headers", _) | ("url",) | ("oauth", "clientSecret") | ("apiKey",):
             return True
         case ("env", name):
             return name.upper() not in _SEARCHED

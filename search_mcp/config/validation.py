@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.placeholders import Complaint
-from search_mcp.config.schema import Entry, File, OAuth, Settings, camel, keys
+from search_mcp.config.schema import Embeddings, Entry, File, OAuth, Search, Settings, camel, keys
 from search_mcp.model.similar import closest
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
@@ -73,10 +73,15 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "descriptionLength": ("a positive whole number", "120"),
     "maxMessageBytes": ("a positive whole number", "67108864 for 64 MiB"),
     "firstListSeconds": ('"auto" or a positive number', '"auto"'),
+    "search": ("an object", '{"semantic": "local"}'),
+    "semantic": ('"off", "local" or an object with url and model', '"local"'),
+    "model": ("a string", '"nomic-embed-text"'),
+    "apiKey": ("a string", '"${API_KEY}"'),
 }
 """The expected value of each key, and an example; for choices, the type has both."""
 _WITHOUT_EXAMPLE: Final = {"callTool"}
 """Choices whose default allows most, which is therefore not suggested for an invalid value."""
+_SEMANTIC: Final = ("settings", "search", "semantic")
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 
@@ -135,7 +140,9 @@ def _default(member: Declared) -> Any:
 
 
 def _is_other_kind(decoded: object, path: KeyPath) -> bool:
-    """Return whether a fault of an object is only that it is not a switch, which the key could also be."""
+    """Return whether a fault is only that a value is not of another kind that its key could also have."""
+    if path[:-1] == _SEMANTIC:
+        return isinstance(_at(decoded, _SEMANTIC), dict) or path[-1] == Embeddings.__name__
     return path[-1:] == ("bool",) and isinstance(_at(decoded, path[:-1]), dict)
 
 
@@ -147,6 +154,8 @@ def _in_the_files_words(*path: str | int) -> KeyPath:
             return ("mcpServers", name, "oauth")
         case ("mcp_servers", name, str(key), *rest):
             return ("mcpServers", name, camel(key), *rest)
+        case ("settings", "search", "semantic", *inner):  # the first of these is the name of the model
+            return (*_SEMANTIC, *(camel(str(key)) for key in inner[1:2]))
         case (str(section), str(key), *rest):
             return (camel(section), camel(key) if section == "settings" else key, *rest)
         case _:
@@ -181,14 +190,21 @@ def _complaint(path: KeyPath, value: object = None) -> Complaint:
         case ("mcpServers", _, str(key), *inner):
             is_of_login = key == "oauth" and inner
             return path, *(_wrong(OAuth, str(inner[0]), value) if is_of_login else _wrong(Entry, key, value))
-        case ("settings", str(key), *_):
-            return path, *_wrong(Settings, key, value)
+        case ("settings", str(key), *inner):
+            return path, *_wrong(*_of_settings(key, *map(str, inner)), value)
         case ("mcpServers", _):
             return path, "a server must be an object", 'write {"command": "npx", "args": ["-y", "pkg"]}'
         case (str(key),):
             return path, f'"{key}" must be an object', f'write "{key}": {{}}'
         case _:
             return path, "the file must hold one object", 'write {"mcpServers": {}}'
+
+
+def _of_settings(key: str, *inner: str) -> tuple[type[Struct], str]:
+    """Return the innermost known key of the settings at a path, and its model."""
+    if (key, *inner[:1]) != _SEMANTIC[1:]:
+        return Settings, key
+    return (Embeddings, inner[1]) if inner[1:] else (Search, inner[0])
 
 
 def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
@@ -201,6 +217,8 @@ def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
 
 def form(model: type[Struct], key: str) -> tuple[str, str]:
     """Describe the expected value of a model's key, and give an example."""
+    if model is Embeddings and key == "url":
+        return "a string", '"http://localhost:11434/v1"'
     return _FORMS.get(key) or _choice(model, key)
 
 

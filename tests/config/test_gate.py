@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from search_mcp.config.gate import Gate, Origin, for_command
-from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.config.schema import Config, Embeddings, EmbeddingsAddress, ServerConfig, Settings
 from search_mcp.config.trust import Approvals
 from search_mcp.files import locked
 from search_mcp.wire.structs import replace
@@ -238,3 +238,42 @@ def test_a_held_server_that_is_disabled_is_reported_when_it_is_enabled(
         gate.after_edit(replace(enabled, servers=(edited,)))
         gate.report()
         assert len(caplog.messages) == count
+
+
+def searching(url: str | None) -> Config:
+    """A configuration with an address that makes vectors of texts."""
+    if url is None:
+        return config()
+    written = Embeddings(url=url, model="m")
+    return replace(config(), embeddings=EmbeddingsAddress(url=url, model="m", written=written))
+
+
+def problem_of(of: Config) -> str:
+    assert of.embeddings is not None
+    return of.embeddings.problem or ""
+
+
+ADDRESSES = [
+    # origin, confirmCommands at the start, whether the address has an effect at the start, after an edit, in a command
+    (OWN, None, True, True, True),
+    (OWN, True, True, False, True),
+    (NAMED, None, True, False, True),
+    (NAMED, False, True, True, True),
+    (FOUND, None, False, False, False),
+]
+
+
+@pytest.mark.parametrize(("origin", "confirm", "at_start", "after_edit", "in_command"), ADDRESSES)
+def test_the_address_of_the_search_follows_the_rules(
+    tmp_path: Path, origin: Origin, confirm: bool | None, at_start: bool, after_edit: bool, in_command: bool
+) -> None:
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    gate = Gate(path, origin, approvals)
+    before = replace(searching("http://a"), settings=Settings(confirm_commands=confirm))
+    started = gate.at_start(before)
+    assert (problem_of(started) == "") is at_start
+    assert [*started.warnings] == ([] if at_start else [problem_of(started)])
+    assert (problem_of(gate.after_edit(searching("http://a"))) == "") is at_start
+    assert (problem_of(gate.after_edit(searching("http://b"))) == "") is after_edit
+    assert (problem_of(for_command(before, path, origin, approvals)) == "") is in_command
+    assert gate.after_edit(searching(None)).embeddings is None
