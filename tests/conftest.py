@@ -109,7 +109,7 @@ def _rank(file: str) -> int:
 def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Use temporary folders for caches, logs and configuration, not those of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from engines import Build, Searcher, Tool, name, ours
 
 from search_mcp import search
-from search_mcp.semantic import models
-from search_mcp.semantic.encoder import Encoder
+from search_mcp.semantic.encoder import Encoder, loaded
 from search_mcp.semantic.lines import Query
 from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.semantic.worker import Comparison
@@ -27,22 +26,21 @@ _POOL = 100  # results of each half that are fused
 
 
 @cache
-def _encoder(folder: Path) -> tuple[models.Model, Encoder]:
-    model = models.read(folder)
-    return model, Encoder(folder, model)
+def _encoder(folder: Path) -> Encoder:
+    return loaded(folder)
 
 
 def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
     """Return the function that `search.build_hybrid` needs, for the model in a folder."""
-    model, encoder = _encoder(folder)
-    store = VectorStore(folder / "vectors.sqlite3", model.identity)
+    encoder = _encoder(folder)
+    store = VectorStore(folder / "vectors.sqlite3", encoder.identity)
 
     def compare_with(texts: Sequence[str]) -> search.Compare:
-        comparison = Comparison(encoder, model, store, folder / "vectors.lock")
-        comparison.use(texts)
+        comparison = Comparison(encoder, store, folder / "vectors.lock")
+        comparison.use(0, texts)
         while not comparison.is_complete:
             comparison.encode_some()
-        return lambda query: array("f", comparison.compare(Query(0, query, 0)).similarities)
+        return lambda query: array("f", comparison.compare(Query(0, 0, query, 0)).similarities)
 
     return compare_with
 
@@ -50,7 +48,7 @@ def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
 def build(tools: Sequence[Tool]) -> Callable[[str, int], list[tuple[str, float]]]:
     """Index tools by words and meaning, with the model in the folder `$SEARCH_MCP_MODEL`."""
     folder = Path(os.environ["SEARCH_MCP_MODEL"])
-    languages = _encoder(folder)[0].knows_all_languages
+    languages = _encoder(folder).knows_all_languages
     return search.build_hybrid(tools, comparing(folder), knows_all_languages=languages)
 
 
@@ -59,7 +57,7 @@ def hybrid(folder: Path) -> Build:
 
     def built(tools: Sequence[Tool]) -> Searcher:
         searcher = search.build_hybrid(
-            tools, comparing(folder), knows_all_languages=_encoder(folder)[0].knows_all_languages
+            tools, comparing(folder), knows_all_languages=_encoder(folder).knows_all_languages
         )
         return lambda query, limit: [found for found, _ in searcher(query, limit)]
 

@@ -1,4 +1,4 @@
-"""The meanings of queries for the search, from the process that makes vectors. `serve` does not use this yet.
+"""The meanings of queries for the search, from the process that makes vectors.
 
 A search never waits long: without an answer in time, or without a process, it has no meaning and ranks by words. The
 process is started by the first query, and again by the next one after it ended because it was idle. Its pipes are read
@@ -6,30 +6,54 @@ and written by threads, because the texts of a large catalogue are more than a p
 """
 
 import contextlib
+import itertools
 import logging
 import queue
 import subprocess
 import threading
+import weakref
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO
+from typing import IO, Any, Protocol
 
 from search_mcp.model.calls import CallLater
 from search_mcp.search import Meaning
 from search_mcp.search.meaning import POOL
-from search_mcp.semantic.lines import Compared, Failure, Query, Texts
+from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 0.15
-"""Time that a search waits for the meaning of its query."""
+"""Time that a search of a client waits for the meaning of its query."""
 MOST_MISSING = 0.1
 """Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
 MOST_FAILURES = 3
 """Processes that may end with an error, one after another; then none is started any more."""
+MOST_REPORTED = 20
+"""Different problems that are logged, once each."""
+
+_ANSWER: Any = Compared | Problem | Failure
 
 Use = Callable[[Meaning | None], None]
+Stop = Callable[[], None]
+Give = Callable[[Local | Address | None], None]
+Opening = Callable[[Give], None]
+"""Gives the first line of the process, now or later; `None` if there is none, for a reason that was logged."""
+
+
+class Comparable(Protocol):
+    """The texts of one catalogue."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts that queries are compared with, by name."""
+        ...
+
+    @property
+    def texts_version(self) -> int:
+        """A number that changes with the texts."""
+        ...
 
 
 class Similarities(Mapping[str, float]):
@@ -54,11 +78,11 @@ class Similarities(Mapping[str, float]):
         return sum(1 for _ in self)
 
 
-class _Names:
-    """The names of the texts that are compared, in the order of the texts."""
+class _Sent:
+    """The texts of a catalogue as the process has them: its number, and the names in the order of the texts."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
+    def __init__(self, number: int, version: int, names: Sequence[str]) -> None:
+        self.number, self.version, self.names = number, version, names
         self.positions = {name: position for position, name in enumerate(names)}
 
 
@@ -67,19 +91,26 @@ class _Running:
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
+        self.sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._last_words = ""
 
     def start(self, on_line: Callable[[bytes], None]) -> None:
         """Begin to read and write; `on_line` is called by a thread, with an empty line when the process has ended."""
         threading.Thread(target=self._read, args=(on_line,), name="meanings reader", daemon=True).start()
         threading.Thread(target=self._write, name="meanings writer", daemon=True).start()
 
-    def send(self, line: bytes) -> None:
-        self._lines.put(line + b"\n")
+    def send(self, line: object) -> None:
+        self._lines.put(payload.encode_bytes(line) + b"\n")
 
     def end(self) -> None:
         """Close the stdin of the process, which ends it."""
         self._lines.put(None)
+
+    @property
+    def how_it_ended(self) -> str:
+        words = f" ({self._last_words})" if self._last_words else ""
+        return f"its process ended with {self.process.returncode}{words}"
 
     def _write(self) -> None:
         pipe = _pipe(self.process.stdin)
@@ -89,75 +120,119 @@ class _Running:
                 pipe.flush()
 
     def _read(self, on_line: Callable[[bytes], None]) -> None:
+        errors = threading.Thread(target=self._read_errors, name="meanings stderr", daemon=True)
+        errors.start()
         with _pipe(self.process.stdout) as pipe:
             for line in pipe:
                 on_line(line)
+        errors.join()
         self.process.wait()
         on_line(b"")
+        self.end()  # the writer
+
+    def _read_errors(self) -> None:
+        with _pipe(self.process.stderr) as pipe:
+            for line in pipe:
+                if text := line.decode(errors="replace").strip():
+                    self._last_words = text[:500]
+                    log.debug("= search by meaning: %s", self._last_words)
 
 
 class Meanings:
-    """Meanings of queries over one catalogue. Used from one event loop."""
+    """Meanings of queries over any number of catalogues. Used from one event loop."""
 
     def __init__(
         self,
         command: Sequence[str],
+        opening: Opening,
         later: CallLater,
         from_thread: Callable[[Callable[[], None]], object],
-        *,
-        knows_all_languages: bool = False,
-        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
-        self._command, self._later, self._from_thread = command, later, from_thread
-        self._knows_all_languages, self._patience_seconds = knows_all_languages, patience_seconds
+        self.users = 0
+        self._command, self._opening, self._later, self._from_thread = command, opening, later, from_thread
+        self._first: Local | Address | None = None  # line of the process
+        self._is_opening = self._has_ended = False
         self._running: _Running | None = None
-        self._texts: Mapping[str, str] = {}
-        self._sent: _Names | None = None  # of the texts that the process compares
-        self._waiting: dict[int, tuple[Use, Callable[[], None], _Names]] = {}
-        self._number = self._failures = 0
+        self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
+        self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
+        self._failures = 0
+        self._reported: set[str] = set()
 
-    def follow(self, texts: Mapping[str, str]) -> None:
-        """Compare with these texts, by name, from the next query on."""
-        if texts != self._texts:
-            self._texts, self._sent = texts, None
-
-    def ask(self, query: str, use: Use) -> None:
-        """Give the meaning of a query to a function, once: `None` if there is none in time."""
+    def ask(
+        self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
         if (running := self._started()) is None:
             use(None)
-            return
-        if self._sent is None:
-            self._sent = _Names(list(self._texts))
-            running.send(payload.encode_bytes(Texts(list(self._texts.values()))))
-        self._number += 1
-        number = self._number
-        self._waiting[number] = use, self._later(self._patience_seconds, lambda: self._give_up(number)), self._sent
-        running.send(payload.encode_bytes(Query(number, query, POOL)))
+            return _nothing
+        number, sent = next(self._numbers), self._sent(running, catalogue)
+
+        def give_up() -> None:
+            if self._waiting.pop(number, None) is not None:
+                use(None)
+
+        def stop() -> None:
+            if (waiting := self._waiting.pop(number, None)) is not None:
+                waiting[1]()
+
+        self._waiting[number] = use, self._later(patience_seconds, give_up), sent
+        running.send(Query(number, sent.number, query, POOL))
+        return stop
 
     def end(self) -> None:
-        """End the process; queries that wait have no meaning."""
+        """End the process, and start none any more; queries that wait have no meaning."""
+        self._has_ended = True
+        self._end_process()
+
+    def _end_process(self) -> None:
         if self._running is not None:
             self._running.end()
         self._forget()
 
+    def _sent(self, running: _Running, catalogue: Comparable) -> _Sent:
+        """Return the texts that the process has of a catalogue; send it those that changed."""
+        sent = running.sent.get(catalogue)
+        if sent is None or sent.version != catalogue.texts_version:
+            if sent is None:
+                number = next(self._catalogues)
+                weakref.finalize(catalogue, running.send, Forget(number)).atexit = False
+            else:
+                number = sent.number
+            sent = running.sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
+            running.send(Texts(number, list(catalogue.texts.values())))
+        return sent
+
     def _started(self) -> _Running | None:
-        if self._running is None and self._failures < MOST_FAILURES:
-            try:
-                process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0)
-                    | getattr(subprocess, "CREATE_NO_WINDOW", 0),
-                )
-            except OSError as exc:
-                self._fail(str(exc))
-                return None
-            self._running = running = _Running(process)
-            running.start(lambda line: self._take(running, line))
+        if self._running is None and self._failures < MOST_FAILURES and not self._has_ended:
+            if self._first is None and not self._is_opening:
+                self._is_opening = True
+                self._opening(self._open)
+            if self._first is not None:
+                self._start(self._first)
         return self._running
+
+    def _open(self, first: Local | Address | None) -> None:
+        self._is_opening, self._first = False, first
+        if first is None:
+            self._failures += 1
+
+    def _start(self, first: Local | Address) -> None:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0)
+                | getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except OSError as exc:
+            self._fail(str(exc))
+            return
+        self._running = running = _Running(process)
+        running.send(first)
+        running.start(lambda line: self._take(running, line))
 
     def _take(self, running: _Running, line: bytes) -> None:
         """Pass a line on to the event loop; called by a thread."""
@@ -169,54 +244,56 @@ class Meanings:
             return
         if not line:
             if running.process.returncode:
-                self._fail(f"its process ended with {running.process.returncode}")
+                self._fail(running.how_it_ended)
             self._forget()
             return
         try:
-            answer: Compared | Failure = _answer(line)
+            answer: Compared | Problem | Failure = payload.typed(line, _ANSWER)
         except ValueError as exc:
             self._fail(f"its process wrote a wrong line: {exc}")
-            self.end()
+            self._end_process()
             return
         if isinstance(answer, Failure):
             self._failures = MOST_FAILURES  # a missing model or library: another process would say the same
-            log.warning("! search by meaning: %s; tools are ranked by words", answer.failure)
-            return
-        self._failures = 0
-        if (waiting := self._waiting.pop(answer.number, None)) is not None:
-            use, stop_timer, texts = waiting
-            stop_timer()
-            use(self._meaning(answer, texts))
-
-    def _meaning(self, answer: Compared, texts: _Names) -> Meaning | None:
-        numbers = array("f", answer.similarities)
-        if answer.missing > len(texts.names) * MOST_MISSING:
-            return None
-        nearest = [texts.names[position] for position in answer.nearest]
-        return Meaning(Similarities(texts.positions, numbers), nearest, self._knows_all_languages)
-
-    def _give_up(self, number: int) -> None:
-        if (waiting := self._waiting.pop(number, None)) is not None:
-            waiting[0](None)
+            self._report(answer.failure)
+        elif isinstance(answer, Problem):
+            if answer.problem:
+                self._report(answer.problem)
+        else:
+            self._failures = 0
+            if (waiting := self._waiting.pop(answer.number, None)) is not None:
+                use, stop_timer, sent = waiting
+                stop_timer()
+                use(_meaning(answer, sent))
 
     def _fail(self, why: str) -> None:
         self._failures += 1
-        log.warning("! search by meaning: %s; tools are ranked by words", why)
+        self._report(why)
+
+    def _report(self, why: str) -> None:
+        if why not in self._reported and len(self._reported) < MOST_REPORTED:
+            self._reported.add(why)
+            log.warning("! search by meaning: %s; tools are ranked by words", why)
 
     def _forget(self) -> None:
         """Answer what waits, and start another process with the next query."""
-        self._running = self._sent = None
+        self._running = None
         waiting, self._waiting = self._waiting, {}
         for use, stop_timer, _ in waiting.values():
             stop_timer()
             use(None)
 
 
-def _answer(line: bytes) -> Compared | Failure:
-    try:
-        return payload.typed(line, Compared)
-    except ValueError:
-        return payload.typed(line, Failure)
+def _meaning(answer: Compared, sent: _Sent) -> Meaning | None:
+    if answer.missing > len(sent.names) * MOST_MISSING:
+        return None
+    nearest = [sent.names[position] for position in answer.nearest]
+    similarities = Similarities(sent.positions, array("f", answer.similarities))
+    return Meaning(similarities, nearest, answer.knows_all_languages)
+
+
+def _nothing() -> None:
+    """Do nothing: the meaning was given."""
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

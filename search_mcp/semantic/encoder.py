@@ -9,14 +9,30 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from search_mcp.semantic import models
 from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Pooling
 
 THREADS = 1
 """More would compete with the servers, although their priority is low."""
 
 
+BATCH = 4
+"""Texts encoded at once, about 100 ms."""
+
+
+def loaded(folder: Path) -> "Encoder":
+    """Load the model in a folder.
+
+    Raises:
+        ModelError: there is none, a library is missing, or a file is no model.
+    """
+    return Encoder(folder, models.read(folder))
+
+
 class Encoder:
-    """A loaded model. Vectors have the length 1, so their product is the cosine."""
+    """A loaded model: a `TextEncoder`."""
+
+    batch = BATCH
 
     def __init__(self, folder: Path, model: Model) -> None:
         """Load a model.
@@ -42,6 +58,18 @@ class Encoder:
         self._tokenizer.enable_padding()
         self._inputs = {given.name for given in self._session.get_inputs()}
         self._model = model
+
+    @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    @property
+    def unrelated(self) -> float:
+        return self._model.unrelated
+
+    @property
+    def knows_all_languages(self) -> bool:
+        return self._model.knows_all_languages
 
     def query(self, text: str) -> Any:
         """Return the vector of a query."""

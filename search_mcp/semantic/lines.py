@@ -1,23 +1,52 @@
-"""The lines between a process that searches and the process that makes vectors: one JSON object each."""
+"""The lines between a process that searches and the process that makes vectors: one JSON object each.
+
+The first line says what makes the vectors. A key is never on a command line, which other users can read.
+"""
 
 from search_mcp.wire.structs import Struct
 
 
-class Texts(Struct, frozen=True, tag="texts"):
-    """The texts to compare from now on, in place of those before. Not answered."""
+class Local(Struct, frozen=True, tag="local"):
+    """The first line: the model in a folder makes the vectors."""
 
+    folder: str
+
+
+class Address(Struct, frozen=True, tag="address"):
+    """The first line: an address with the interface of OpenAI for embeddings makes the vectors."""
+
+    url: str
+    """The address up to the version, such as http://localhost:11434/v1."""
+    model: str
+    api_key: str = ""
+
+    def __repr__(self) -> str:  # without the address and the key
+        return f"<Address {self.model}>"
+
+
+class Texts(Struct, frozen=True, tag="texts"):
+    """The texts of a catalogue from now on, in place of those before. Not answered."""
+
+    catalogue: int
     texts: list[str]
 
 
+class Forget(Struct, frozen=True, tag="forget"):
+    """A catalogue is compared no more. Not answered."""
+
+    catalogue: int
+
+
 class Query(Struct, frozen=True, tag="query"):
-    """A query to compare with the texts."""
+    """A query to compare with the texts of a catalogue."""
 
     number: int
+    catalogue: int
     query: str
     most_nearest: int
 
 
-class Compared(Struct, frozen=True):
+class Compared(Struct, frozen=True, tag="compared"):
     """The answer to a query."""
 
     number: int
@@ -27,9 +56,17 @@ class Compared(Struct, frozen=True):
     """Positions of the most similar texts; of equally similar ones, the first in the order of the texts."""
     missing: int
     """Texts without a vector yet."""
+    knows_all_languages: bool = False
+    """Whether queries in other languages than English are compared as well."""
+
+
+class Problem(Struct, frozen=True, tag="problem"):
+    """The reason why vectors cannot be made now; empty once they can. Queries are answered without vectors."""
+
+    problem: str
 
 
 class Failure(Struct, frozen=True, tag="failure"):
-    """The reason why the process ended."""
+    """The reason why the process ended; another one would end for the same."""
 
     failure: str

@@ -1,4 +1,4 @@
-"""The process that makes vectors: `python -m search_mcp.semantic.worker MODEL_FOLDER VECTOR_FILE`.
+"""The process that makes vectors: `python -m search_mcp.semantic.worker VECTOR_FILE`.
 
 A sentence model needs 100 to 300 MB and all of a processor, so it is loaded in a process of its own, of low priority.
 It answers queries between small batches of texts, and ends when its stdin does or when it was not asked for a while.
@@ -6,166 +6,275 @@ Several such processes share the file of vectors: one of them at a time encodes 
 """
 
 import contextlib
-import logging
 import os
 import queue
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from search_mcp.files import locked
-from search_mcp.semantic import models
-from search_mcp.semantic.encoder import Encoder
-from search_mcp.semantic.lines import Compared, Failure, Query, Texts
-from search_mcp.semantic.models import Model, ModelError
+from search_mcp.semantic.encoding import EncodingError, TextEncoder
+from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
+from search_mcp.semantic.models import ModelError
 from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.wire import payload
 
-log = logging.getLogger(__name__)
-
-PROGRAM = "-m", "search_mcp.semantic.worker"
 IDLE_SECONDS = 300.0
 """The process ends after this time without a request; loading the model again takes half a second."""
-BATCH = 4
-"""Texts encoded at once, about 100 ms; a query that arrives meanwhile waits."""
 SHARED_BATCH = 32
 """Texts looked for in the file at once, because another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
 MOST_REFUSALS = 100
 """Refusals of the lock, about ten seconds, after which the texts that are missing are encoded without it."""
+RETRY_SECONDS = 30.0
+MOST_RETRY_SECONDS = 600.0
+"""Pause after vectors could not be made, which is doubled each time up to this."""
+CHUNK = 1 << 16
+"""Bytes read at once."""
 NICENESS = 19
 STORED = "<f2"
 """Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
 DIGITS = 4
 """Digits of a similarity; later ones depend on the texts that were encoded together."""
-_REQUEST: Any = Texts | Query
+_OPENING: Any = Local | Address
+_REQUEST: Any = Texts | Forget | Query
+
+
+class _Rows:
+    """The vectors of texts, as the first rows of a matrix; all have one length."""
+
+    def __init__(self, numpy: Any) -> None:
+        self._numpy = numpy
+        self._rows: Any = None
+        self.positions: dict[str, int] = {}
+
+    @property
+    def width(self) -> int:
+        """The length of a vector; 0 without any."""
+        return 0 if self._rows is None else int(self._rows.shape[1])
+
+    @property
+    def matrix(self) -> Any:
+        return self._rows[: len(self.positions)]
+
+    def add(self, vectors: Iterable[tuple[str, Any]]) -> None:
+        for text, vector in vectors:
+            count = len(self.positions)
+            if self._rows is None:
+                self._rows = self._numpy.empty((64, len(vector)), self._numpy.float32)
+            elif count == len(self._rows):
+                self._rows = self._numpy.concatenate([self._rows, self._numpy.empty_like(self._rows)])
+            self._rows[self.positions.setdefault(text, count)] = vector
+
+    def keep(self, texts: Iterable[str]) -> None:
+        """Keep only the vectors of these texts."""
+        kept = [text for text in dict.fromkeys(texts) if text in self.positions]
+        if len(kept) < len(self.positions):
+            self._rows = self._rows[[self.positions[text] for text in kept]] if kept else None
+            self.positions = {text: position for position, text in enumerate(kept)}
 
 
 class Comparison:
-    """The texts of one catalogue with their vectors, and the comparison of queries with them."""
+    """The texts of catalogues with their vectors, and the comparison of queries with one catalogue."""
 
-    def __init__(self, encoder: Encoder, model: Model, store: VectorStore, lock: Path) -> None:
-        self._encoder, self._model, self._store, self._lock = encoder, model, store, lock
+    def __init__(
+        self, encoder: TextEncoder, store: VectorStore, lock: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._encoder, self._store, self._lock, self._clock = encoder, store, lock, clock
         self._numpy: Any = import_module("numpy")
-        self._texts: Sequence[str] = ()
-        self._vectors: dict[str, Any] = {}
+        self._catalogues: dict[int, Sequence[str]] = {}
+        self._rows = _Rows(self._numpy)
         self._missing: list[str] = []  # the last is the next
-        self._matrix: Any = None  # one row for each text, made when it is needed
-        self._has_warned = False
+        self._reads_file = True
         self._refusals = 0  # of the lock, one after another
+        self._due = 0.0  # when texts are encoded again
+        self._retry_seconds = RETRY_SECONDS
+        self._of_encoder = self._of_file = ""
 
-    def use(self, texts: Sequence[str]) -> None:
-        """Compare with these texts from now on; vectors of texts that stay are kept."""
-        known = self._vectors
-        self._texts, self._matrix = texts, None
-        self._vectors = {text: known[text] for text in texts if text in known}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        self._add(self._stored(missing))
-        # Short texts first: most tools are compared early, and texts of one length are encoded without padding.
-        self._missing = sorted((text for text in missing if text not in self._vectors), key=len, reverse=True)
+    @property
+    def problem(self) -> str:
+        """The reason why vectors cannot be made, or are not kept; empty if there is none."""
+        return self._of_encoder or self._of_file
 
     @property
     def is_complete(self) -> bool:
         return not self._missing
 
+    @property
+    def is_given_up(self) -> bool:
+        """Whether no vectors are made for some time."""
+        return bool(self._of_encoder)
+
+    @property
+    def pause(self) -> float:
+        """The time until texts are to be encoded, in seconds."""
+        return max(0.0, self._due - self._clock())
+
+    def use(self, catalogue: int, texts: Sequence[str]) -> None:
+        """Compare queries of a catalogue with these texts from now on; vectors of texts that stay are kept."""
+        self._catalogues[catalogue] = texts
+        self._look_again()
+
+    def forget(self, catalogue: int) -> None:
+        if self._catalogues.pop(catalogue, None) is not None:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        every = dict.fromkeys(text for texts in self._catalogues.values() for text in texts)
+        self._rows.keep(every)
+        missing = [text for text in every if text not in self._rows.positions]
+        asked_for = set(self._missing)
+        self._add(self._stored([text for text in missing if text not in asked_for]))
+        # Short texts first: most tools are compared early, and texts of one length are encoded without padding.
+        self._missing = sorted((text for text in missing if text not in self._rows.positions), key=len, reverse=True)
+
     def compare(self, asked: Query) -> Compared:
-        """Compare a query with all texts."""
-        numpy, unrelated = self._numpy, self._model.unrelated
-        vector = self._encoder.query(asked.query)
-        if self._matrix is None:
-            nothing = numpy.full_like(vector, numpy.nan)
-            rows = [self._vectors.get(text, nothing) for text in self._texts]
-            self._matrix = numpy.stack(rows) if rows else numpy.empty((0, len(vector)), numpy.float32)
+        """Compare a query with all texts of its catalogue; without a vector of the query, with none."""
+        numpy = self._numpy
+        texts = self._catalogues.get(asked.catalogue, ())
+        vector = self._vector(asked.query)
+        if vector is None or not self._rows.positions:
+            return Compared(asked.number, numpy.full(len(texts), numpy.nan, "<f4").tobytes(), [], len(texts))
         # Not a matrix product: its last digits depend on the position of a row, so equal texts would not tie.
-        cosines = numpy.einsum("ij,j->i", self._matrix, vector)
-        found = numpy.round((cosines - unrelated) / (1.0 - unrelated), DIGITS)
+        cosines = numpy.einsum("ij,j->i", self._rows.matrix, vector)
+        unrelated = self._encoder.unrelated
+        found = numpy.append(numpy.round((cosines - unrelated) / (1.0 - unrelated), DIGITS), numpy.nan)
+        # A text without a vector has the last position, which is not a number.
+        places = numpy.fromiter((self._rows.positions.get(text, -1) for text in texts), numpy.intp, len(texts))
+        found = found[places].astype("<f4")
         order = numpy.argsort(-found, kind="stable")[: asked.most_nearest]
         nearest = [int(position) for position in order if not numpy.isnan(found[position])]
-        return Compared(asked.number, found.astype("<f4").tobytes(), nearest, len(self._missing))
+        missing = int((places < 0).sum())
+        return Compared(asked.number, found.tobytes(), nearest, missing, self._encoder.knows_all_languages)
 
-    def encode_some(self) -> bool:
-        """Make the vectors of a few texts; return false if another process is doing so.
+    def _vector(self, query: str) -> Any:
+        """Return the vector of a query; `None` if it cannot be made now."""
+        if self._of_encoder and self.pause:
+            return None
+        try:
+            vector = self._encoder.query(query)
+        except EncodingError as exc:
+            self._fail(exc)
+            return None
+        self._of_encoder = ""
+        self._note_width(len(vector))
+        return vector
+
+    def encode_some(self) -> None:
+        """Make the vectors of a few texts, unless another process is doing so.
 
         They are kept in memory even if the file cannot be written. A process that was stopped while it had the lock is
         not waited for.
         """
         has_waited = self._refusals >= MOST_REFUSALS
-        try:
-            with contextlib.nullcontext() if has_waited else locked(self._lock, 0.0):
-                self._add(self._stored(self._missing[-SHARED_BATCH:]))
-                self._missing = [text for text in self._missing if text not in self._vectors]
-                batch = self._missing[-BATCH:]
-                if batch:
-                    rows = self._encoder.texts(batch).astype(STORED)
-                    vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
-                    self._add(vectors)
-                    del self._missing[-len(batch) :]
-                    self._keep(vectors)
-        except TimeoutError:
-            self._refusals += 1
-            return False
-        self._matrix = None
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(contextlib.nullcontext() if has_waited else locked(self._lock, 0.0))
+            except TimeoutError:
+                self._refusals += 1
+                self._due = self._clock() + BUSY_SECONDS
+                return
+            self._due = 0.0
+            self._add(self._stored(self._missing[-SHARED_BATCH:]))
+            self._missing = [text for text in self._missing if text not in self._rows.positions]
+            if batch := self._missing[-self._encoder.batch :]:
+                self._encode(batch)
         self._refusals = MOST_REFUSALS if has_waited and not self.is_complete else 0
-        return True
+
+    def _encode(self, batch: Sequence[str]) -> None:
+        try:
+            rows = self._encoder.texts(batch).astype(STORED)
+        except EncodingError as exc:
+            self._fail(exc)
+            return
+        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
+        self._note_width(rows.shape[1])
+        vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
+        self._add(vectors)
+        self._missing = [text for text in self._missing if text not in vectors]
+        try:
+            self._store.write(vectors)
+            self._of_file = ""
+        except (OSError, sqlite3.Error) as exc:
+            self._note_file(exc)
+
+    def _note_width(self, width: int) -> None:
+        """Make all vectors again if those in the file have another length: the model behind an address is another."""
+        if self._rows.width not in (0, width):
+            self._reads_file = False
+            self._rows = _Rows(self._numpy)
+            self._look_again()
 
     def _add(self, stored: dict[str, bytes]) -> None:
         numpy = self._numpy
-        self._vectors |= {
-            text: numpy.frombuffer(vector, STORED).astype(numpy.float32) for text, vector in stored.items()
-        }
+        vectors = {text: numpy.frombuffer(vector, STORED) for text, vector in stored.items()}
+        width = self._rows.width or max(map(len, vectors.values()), default=0)
+        self._rows.add((text, vector) for text, vector in vectors.items() if len(vector) == width)
 
     def _stored(self, texts: Sequence[str]) -> dict[str, bytes]:
         try:
-            return self._store.read(texts) if texts else {}
+            return self._store.read(texts) if texts and self._reads_file else {}
         except (OSError, sqlite3.Error) as exc:
-            self._warn(exc)
+            self._note_file(exc)
             return {}
 
-    def _keep(self, vectors: dict[str, bytes]) -> None:
-        try:
-            self._store.write(vectors)
-        except (OSError, sqlite3.Error) as exc:
-            self._warn(exc)
+    def _fail(self, exc: EncodingError) -> None:
+        self._of_encoder = str(exc)
+        self._due = self._clock() + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, MOST_RETRY_SECONDS)
 
-    def _warn(self, exc: Exception) -> None:
-        log.log(logging.DEBUG if self._has_warned else logging.WARNING, "! vectors are not kept on disk: %s", exc)
-        self._has_warned = True
+    def _note_file(self, exc: Exception) -> None:
+        self._of_file = f"vectors are not kept on disk: {exc}"
 
 
 def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write: Callable[[bytes], None]) -> None:
     """Answer lines until there is no further one, or none for a long time; make vectors between them."""
-    pause = 0.0
+    reported, asked_at = "", time.monotonic()
     while True:
+        if comparison.problem != reported:
+            reported = comparison.problem
+            write(payload.encode_bytes(Problem(reported)) + b"\n")
+        rests = comparison.is_complete or comparison.is_given_up
+        until_end = max(0.0, asked_at + IDLE_SECONDS - time.monotonic())
         try:
-            line = lines.get(timeout=IDLE_SECONDS if comparison.is_complete else pause)
-        except queue.Empty:
             if comparison.is_complete:
+                line = lines.get(timeout=until_end)
+            else:
+                line = lines.get(timeout=min(until_end, comparison.pause) if rests else comparison.pause)
+        except queue.Empty:
+            if rests and time.monotonic() >= asked_at + IDLE_SECONDS:
                 return
-            pause = 0.0 if comparison.encode_some() else BUSY_SECONDS
+            if not comparison.is_complete:
+                comparison.encode_some()
             continue
         if line is None:
             return
-        asked: Texts | Query = payload.typed(line, _REQUEST)
+        asked_at = time.monotonic()
+        asked: Texts | Forget | Query = payload.typed(line, _REQUEST)
         if isinstance(asked, Texts):
-            comparison.use(asked.texts)
+            comparison.use(asked.catalogue, asked.texts)
+        elif isinstance(asked, Forget):
+            comparison.forget(asked.catalogue)
         else:
             write(payload.encode_bytes(comparison.compare(asked)) + b"\n")
 
 
-def main(folder: Path, file: Path, given: BinaryIO, write: Callable[[bytes], None]) -> None:
-    """Load the model and answer the lines of a stream."""
+def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> None:
+    """Load what the first of the given lines says, and answer the others."""
     if hasattr(os, "nice"):  # on Windows, the process is started with a low priority
         os.nice(NICENESS)
+    first = next(given, None)
+    if first is None:
+        return
     try:
-        model = models.read(folder)
-        comparison = Comparison(
-            Encoder(folder, model), model, VectorStore(file, model.identity), file.with_name(f"{file.name}.lock")
-        )
+        encoder = encoder_of(payload.typed(first, _OPENING))
+        comparison = Comparison(encoder, VectorStore(file, encoder.identity), file.with_name(f"{file.name}.lock"))
     except ModelError as exc:
         write(payload.encode_bytes(Failure(str(exc))) + b"\n")
         return
@@ -174,18 +283,45 @@ def main(folder: Path, file: Path, given: BinaryIO, write: Callable[[bytes], Non
     run(comparison, lines, write)
 
 
-def _read(given: BinaryIO, lines: "queue.SimpleQueue[bytes | None]") -> None:
+def encoder_of(opening: Local | Address) -> TextEncoder:
+    """Load what makes the vectors.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    if isinstance(opening, Address):
+        remote: TextEncoder = import_module("search_mcp.semantic.address_encoder").AddressEncoder(opening)
+        return remote
+    local: TextEncoder = import_module("search_mcp.semantic.encoder").loaded(Path(opening.folder))
+    return local
+
+
+def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]") -> None:
     for line in given:
         lines.put(line)
     lines.put(None)
 
 
+def lines_of(descriptor: int) -> Iterator[bytes]:
+    """Yield the lines of a file.
+
+    A buffered reader has a lock, which a thread that waits for input would hold while the process ends.
+    """
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        for each in whole:
+            yield b"".join((*parts, each))
+            parts.clear()
+        parts.append(rest)
+
+
 if __name__ == "__main__":
-    with open(0, "rb", closefd=False) as stdin, open(1, "wb", closefd=False) as stdout:
+    with open(1, "wb", closefd=False) as stdout:
 
         def write(line: bytes) -> None:
             stdout.write(line)
             stdout.flush()
 
         with contextlib.suppress(BrokenPipeError):
-            main(Path(sys.argv[1]), Path(sys.argv[2]), stdin, write)
+            main(Path(sys.argv[1]), lines_of(0), write)

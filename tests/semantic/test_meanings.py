@@ -1,19 +1,36 @@
 """Meanings of queries from a real process with a small model, and processes that fail."""
 
 import asyncio
+import gc
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from sentence_models import tiny
 
-from search_mcp.gateway.meanings import MOST_FAILURES, Meanings, Similarities
+from search_mcp.gateway.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.search import Meaning
-from search_mcp.semantic.worker import PROGRAM
+from search_mcp.semantic import choice
+from search_mcp.semantic.lines import Address, Local, Problem
+from search_mcp.wire import payload
 
 TEXTS = {"a.read": "read the file", "b.draw": "draw a picture", "c.send": "send mail"}
+
+
+class Catalogue:
+    """Texts that change."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts, self.texts_version = texts, 0
+
+    def change(self, texts: Mapping[str, str]) -> None:
+        self.texts, self.texts_version = texts, self.texts_version + 1
+
+
+NO_MODEL = Local("")
+LINE_END = b"\n"
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
@@ -23,27 +40,40 @@ def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
 class Asker:
     """Asks from inside an event loop."""
 
-    def __init__(self, command: list[str], patience_seconds: float) -> None:
+    def __init__(self, command: list[str], patience_seconds: float, first: Local | Address | None = NO_MODEL) -> None:
         loop = asyncio.get_running_loop()
-        self.meanings = Meanings(command, later, loop.call_soon_threadsafe, patience_seconds=patience_seconds)
-        self.meanings.follow(TEXTS)
+        self.openings = 0
 
-    async def __call__(self, query: str) -> Meaning | None:
+        def open_(give: Give) -> None:
+            self.openings += 1
+            give(first)
+
+        self.meanings = Meanings(command, open_, later, loop.call_soon_threadsafe)
+        self.catalogue, self._patience_seconds = Catalogue(TEXTS), patience_seconds
+
+    async def __call__(self, query: str, catalogue: Catalogue | None = None) -> Meaning | None:
         answered: asyncio.Future[Meaning | None] = asyncio.get_running_loop().create_future()
-        self.meanings.ask(query, answered.set_result)
+        self.meanings.ask(catalogue or self.catalogue, query, answered.set_result, self._patience_seconds)
         return await asyncio.wait_for(answered, 60)
 
-    async def until_known(self, query: str) -> Meaning:
+    async def until_known(self, query: str, catalogue: Catalogue | None = None) -> Meaning:
         async with asyncio.timeout(60):
-            while (meaning := await self(query)) is None:
+            while (meaning := await self(query, catalogue)) is None:
                 pass
         return meaning
 
 
+class Place:
+    """A model, and the command that uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        tiny(folder / "tiny")
+        self.first, self.command = Local(str(folder / "tiny")), choice.command(folder / "vectors.sqlite3")
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> list[str]:
-    tiny(tmp_path / "tiny")
-    return [sys.executable, "-P", *PROGRAM, str(tmp_path / "tiny"), str(tmp_path / "vectors.sqlite3")]
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
 
 
 @pytest.fixture
@@ -58,8 +88,8 @@ def stub(program: str) -> list[str]:
     return [sys.executable, "-c", program]
 
 
-async def test_a_query_has_a_meaning_once_the_vectors_are_made(command: list[str], askers: list[Asker]) -> None:
-    ask = Asker(command, 30.0)
+async def test_a_query_has_a_meaning_once_the_vectors_are_made(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
     askers.append(ask)
     meaning = await ask.until_known("send mail")
     assert meaning.nearest[0] == "c.send"
@@ -68,12 +98,61 @@ async def test_a_query_has_a_meaning_once_the_vectors_are_made(command: list[str
     assert len(meaning.similarities) == len(TEXTS)
 
 
-async def test_other_texts_are_used_from_the_next_query_on(command: list[str], askers: list[Asker]) -> None:
-    ask = Asker(command, 30.0)
+async def test_other_texts_are_used_from_the_next_query_on(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
     askers.append(ask)
     await ask.until_known("time")
-    ask.meanings.follow({**TEXTS, "d.time": "time"})
+    ask.catalogue.change({**TEXTS, "d.time": "time"})
     assert (await ask.until_known("time")).nearest[0] == "d.time"
+
+
+async def test_catalogues_are_compared_apart(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
+    askers.append(ask)
+    other = Catalogue({"x.time": "time", "x.draw": "draw a picture"})
+    assert set((await ask.until_known("time")).similarities) == set(TEXTS)
+    assert (await ask.until_known("time", other)).nearest[0] == "x.time"
+    del other
+    gc.collect()
+    assert (await ask.until_known("send mail")).nearest[0] == "c.send"
+
+
+async def test_a_query_that_is_cancelled_gets_no_meaning(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
+    askers.append(ask)
+    given: list[Meaning | None] = []
+    stop = ask.meanings.ask(ask.catalogue, "time", given.append)
+    stop()
+    stop()
+    await ask.until_known("time")
+    assert given == []
+
+
+async def test_a_process_without_a_first_line_is_not_started(askers: list[Asker]) -> None:
+    ask = Asker(stub("raise SystemExit"), 30.0, None)
+    askers.append(ask)
+    assert [await ask("time") for _ in range(MOST_FAILURES + 2)] == [None] * (MOST_FAILURES + 2)
+    assert ask.openings == MOST_FAILURES
+
+
+async def test_an_ended_source_starts_nothing(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
+    askers.append(ask)
+    ask.meanings.end()
+    assert await ask("time") is None
+    assert ask.openings == 0
+
+
+async def test_a_problem_is_logged_once(askers: list[Asker], caplog: pytest.LogCaptureFixture) -> None:
+    lines = [Problem("no connection"), Problem(""), Problem("no connection")]
+    program = f"print({b''.join(payload.encode_bytes(each) + LINE_END for each in lines).decode()!r}, flush=True)"
+    ask = Asker(stub(f"{program}; import sys; sys.stdin.read()"), 0.2)
+    askers.append(ask)
+    with caplog.at_level(logging.WARNING):
+        while not caplog.text:
+            assert await ask("time") is None
+        assert await ask("time") is None
+    assert caplog.text.count("no connection; tools are ranked by words") == 1
 
 
 async def test_a_search_does_not_wait_for_a_slow_process(askers: list[Asker]) -> None:
@@ -93,19 +172,24 @@ async def test_a_process_that_fails_is_not_started_for_ever(
     askers: list[Asker], caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    ask = Asker(stub(f"open({str(starts)!r}, 'a').write('x'); raise SystemExit(3)"), 30.0)
+    ask = Asker(
+        stub(
+            f"open({str(starts)!r}, 'a').write('x'); print('why', file=__import__('sys').stderr); raise SystemExit(3)"
+        ),
+        30.0,
+    )
     askers.append(ask)
     with caplog.at_level(logging.WARNING):
         for _ in range(MOST_FAILURES + 2):
             assert await ask("time") is None
     assert starts.read_text() == "x" * MOST_FAILURES
-    assert "its process ended with 3; tools are ranked by words" in caplog.text
+    assert caplog.text.count("its process ended with 3 (why); tools are ranked by words") == 1
 
 
 async def test_a_missing_model_is_reported_once(
     askers: list[Asker], caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    ask = Asker([sys.executable, "-P", *PROGRAM, str(tmp_path), str(tmp_path / "vectors")], 30.0)
+    ask = Asker(choice.command(tmp_path / "vectors.sqlite3"), 30.0, Local(str(tmp_path)))
     askers.append(ask)
     with caplog.at_level(logging.WARNING):
         assert [await ask("time") for _ in range(3)] == [None] * 3

@@ -4,18 +4,21 @@ import queue
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sentence_models import tiny
 
 from search_mcp.files import locked
 from search_mcp.semantic import worker
+from search_mcp.semantic.choice import command
 from search_mcp.semantic.encoder import Encoder
-from search_mcp.semantic.lines import Compared, Failure, Query, Texts
+from search_mcp.semantic.encoding import EncodingError
+from search_mcp.semantic.lines import Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.semantic.vector_store import VectorStore
-from search_mcp.semantic.worker import PROGRAM, Comparison
+from search_mcp.semantic.worker import Comparison
 from search_mcp.wire import payload
 
 TEXTS = ["read the file", "draw a picture", "send mail", "the weather in a city", "time", "read the file"]
@@ -26,7 +29,7 @@ class Counting(Encoder):
 
     encoded = 0
 
-    def texts(self, texts: list[str]) -> object:  # type: ignore[override]
+    def texts(self, texts: Sequence[str]) -> Any:
         self.encoded += len(texts)
         return super().texts(texts)
 
@@ -41,7 +44,7 @@ class Place:
 
     def comparison(self) -> tuple[Comparison, Counting]:
         encoder = Counting(self.folder, self.model)
-        return Comparison(encoder, self.model, VectorStore(self.file, self.model.identity), self.lock), encoder
+        return Comparison(encoder, VectorStore(self.file, self.model.identity), self.lock), encoder
 
 
 @pytest.fixture
@@ -55,17 +58,18 @@ def similarities(found: Compared) -> tuple[float, ...]:
 
 def complete(comparison: Comparison) -> None:
     while not comparison.is_complete:
-        assert comparison.encode_some()
+        comparison.encode_some()
+        assert not comparison.pause
 
 
 def test_a_query_is_compared_with_the_texts_that_have_a_vector(place: Place) -> None:
     comparison, _ = place.comparison()
-    comparison.use(TEXTS)
-    nothing = comparison.compare(Query(1, "mail", 3))
-    assert (nothing.number, nothing.nearest, nothing.missing) == (1, [], 5)
+    comparison.use(1, TEXTS)
+    nothing = comparison.compare(Query(1, 1, "mail", 3))
+    assert (nothing.number, nothing.nearest, nothing.missing) == (1, [], 6)
     assert all(each != each for each in similarities(nothing))
     complete(comparison)
-    found = comparison.compare(Query(2, "send mail", 3))
+    found = comparison.compare(Query(2, 1, "send mail", 3))
     assert found.missing == 0
     assert found.nearest[0] == 2
     assert similarities(found)[2] == pytest.approx(1.0, abs=1e-3)
@@ -74,41 +78,45 @@ def test_a_query_is_compared_with_the_texts_that_have_a_vector(place: Place) -> 
 
 def test_texts_that_stay_keep_their_vectors(place: Place) -> None:
     comparison, encoder = place.comparison()
-    comparison.use(TEXTS)
+    comparison.use(1, TEXTS)
     complete(comparison)
-    comparison.use([*TEXTS[:2], "write a file"])
+    comparison.use(1, [*TEXTS[:2], "write a file"])
     complete(comparison)
     assert encoder.encoded == 6
-    assert len(similarities(comparison.compare(Query(1, "mail", 3)))) == 3
+    assert len(similarities(comparison.compare(Query(1, 1, "mail", 3)))) == 3
 
 
 def test_vectors_are_shared_by_the_file(place: Place) -> None:
     (first, _), (second, encoder) = place.comparison(), place.comparison()
-    second.use(TEXTS)
-    first.use(TEXTS)
+    second.use(1, TEXTS)
+    first.use(1, TEXTS)
     complete(first)
     complete(second)
     third, unused = place.comparison()
-    third.use(TEXTS)
+    third.use(1, TEXTS)
     assert third.is_complete
     assert (encoder.encoded, unused.encoded) == (0, 0)
-    assert third.compare(Query(1, "mail", 3)) == first.compare(Query(1, "mail", 3))
+    assert third.compare(Query(1, 1, "mail", 3)) == first.compare(Query(1, 1, "mail", 3))
 
 
 def test_one_process_encodes_at_a_time(place: Place) -> None:
     comparison, encoder = place.comparison()
-    comparison.use(TEXTS)
+    comparison.use(1, TEXTS)
     with locked(place.lock, 1.0):
-        assert not comparison.encode_some()
+        comparison.encode_some()
+        assert 0 < comparison.pause <= worker.BUSY_SECONDS
     assert encoder.encoded == 0
-    assert comparison.encode_some()
+    complete(comparison)
+    assert encoder.encoded == 5
 
 
 def test_a_process_that_keeps_the_lock_is_not_waited_for(place: Place) -> None:
     comparison, encoder = place.comparison()
-    comparison.use(TEXTS)
+    comparison.use(1, TEXTS)
     with locked(place.lock, 1.0):
-        assert not any(comparison.encode_some() for _ in range(worker.MOST_REFUSALS))
+        for _ in range(worker.MOST_REFUSALS):
+            comparison.encode_some()
+        assert encoder.encoded == 0
         complete(comparison)
     assert encoder.encoded == 5
 
@@ -116,41 +124,147 @@ def test_a_process_that_keeps_the_lock_is_not_waited_for(place: Place) -> None:
 def test_vectors_are_used_if_the_file_cannot_be_written(place: Place) -> None:
     place.file.mkdir()
     comparison, _ = place.comparison()
-    comparison.use(TEXTS)
+    comparison.use(1, TEXTS)
     complete(comparison)
-    assert comparison.compare(Query(1, "time", 1)).nearest == [4]
+    assert comparison.compare(Query(1, 1, "time", 1)).nearest == [4]
+
+
+def test_catalogues_are_compared_apart(place: Place) -> None:
+    comparison, encoder = place.comparison()
+    comparison.use(1, TEXTS)
+    comparison.use(2, TEXTS[3:])
+    complete(comparison)
+    assert encoder.encoded == 5
+    assert comparison.compare(Query(1, 1, "time", 1)).nearest == [4]
+    assert comparison.compare(Query(2, 2, "time", 1)).nearest == [1]
+    comparison.forget(1)
+    comparison.forget(3)
+    assert comparison.compare(Query(3, 2, "time", 1)).nearest == [1]
+    assert comparison.compare(Query(4, 1, "time", 1)) == Compared(4, b"", [], 0, False)
+    comparison.use(1, TEXTS)
+    assert comparison.is_complete  # those of the file
+
+
+def test_many_texts(place: Place) -> None:
+    comparison, _ = place.comparison()
+    texts = [f"read {number}" for number in range(200)]
+    comparison.use(1, [*texts, "send mail"])
+    complete(comparison)
+    assert comparison.compare(Query(1, 1, "send mail", 1)).nearest == [200]
+
+
+class Failing(Counting):
+    """An encoder that cannot make vectors now."""
+
+    why = ""
+
+    def query(self, text: str) -> Any:
+        if self.why:
+            raise EncodingError(self.why)
+        return super().query(text)
+
+    def texts(self, texts: Sequence[str]) -> Any:
+        if self.why:
+            raise EncodingError(self.why)
+        return super().texts(texts)
+
+
+def test_vectors_that_cannot_be_made_are_tried_again_later(place: Place) -> None:
+    encoder, now = Failing(place.folder, place.model), 0.0
+    comparison = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock, lambda: now)
+    comparison.use(1, TEXTS)
+    encoder.why = "no connection"
+    comparison.encode_some()
+    assert (comparison.problem, comparison.is_given_up) == ("no connection", True)
+    assert comparison.pause == worker.RETRY_SECONDS
+    encoder.why = ""
+    found = comparison.compare(Query(1, 1, "time", 1))
+    assert (found.nearest, found.missing) == ([], len(TEXTS))  # the address is not asked before the pause is over
+    now = worker.RETRY_SECONDS
+    encoder.why = "no connection"
+    comparison.encode_some()
+    assert comparison.pause == 2 * worker.RETRY_SECONDS
+    now += comparison.pause
+    encoder.why = ""
+    complete(comparison)
+    assert comparison.problem == ""
+    assert comparison.compare(Query(1, 1, "time", 1)).nearest == [4]
+
+
+def test_another_model_behind_an_address(place: Place) -> None:
+    """Vectors of another length are made again, in the file, too."""
+    comparison, _ = place.comparison()
+    comparison.use(1, TEXTS)
+    complete(comparison)
+
+    class Shorter(Counting):
+        def query(self, text: str) -> Any:
+            return super().query(text)[:4]
+
+        def texts(self, texts: Sequence[str]) -> Any:
+            return super().texts(texts)[:, :4]
+
+    encoder = Shorter(place.folder, place.model)
+    other = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
+    other.use(1, TEXTS)
+    assert other.is_complete
+    assert other.compare(Query(1, 1, "time", 1)).missing == len(TEXTS)
+    complete(other)
+    assert other.compare(Query(1, 1, "time", 1)).missing == 0
+    assert encoder.encoded == 5
+    again = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
+    again.use(1, TEXTS)
+    assert again.compare(Query(1, 1, "time", 1)).missing == 0
 
 
 def test_no_texts(place: Place) -> None:
     comparison, _ = place.comparison()
-    comparison.use([])
-    assert comparison.compare(Query(1, "time", 1)) == Compared(1, b"", [], 0)
+    comparison.use(1, [])
+    assert comparison.compare(Query(1, 1, "time", 1)) == Compared(1, b"", [], 0)
 
 
 def test_an_idle_process_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0.01)
     comparison, encoder = place.comparison()
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    lines.put(payload.encode_bytes(Texts(TEXTS)))
+    lines.put(payload.encode_bytes(Texts(1, TEXTS)))
     worker.run(comparison, lines, lambda _line: None)
     assert encoder.encoded == 5
 
 
+def test_a_process_that_cannot_make_vectors_reports_it_and_ends_when_idle(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.05)
+    encoder = Failing(place.folder, place.model)
+    encoder.why = "no connection"
+    comparison = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
+    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    for request in (Texts(1, TEXTS), Forget(2), Query(7, 1, "time", 1)):
+        lines.put(payload.encode_bytes(request))
+    written: list[bytes] = []
+    worker.run(comparison, lines, written.append)
+    assert payload.typed(written[0], Compared).missing == len(TEXTS)
+    assert payload.typed(written[1], Problem).problem == "no connection"
+    assert len(written) == 2
+
+
 @pytest.fixture
 def process(place: Place) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-P", *PROGRAM, str(place.folder), str(place.file)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    with subprocess.Popen(command(place.file), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        running.stdin.write(payload.encode_bytes(Local(str(place.folder))) + b"\n")
         yield running
 
 
 def test_the_process_answers_and_ends_with_its_stdin(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(payload.encode_bytes(Texts(TEXTS)) + b"\n")
+    process.stdin.write(payload.encode_bytes(Texts(1, TEXTS)) + b"\n")
     missing = number = 1
     while missing:
         number += 1
-        process.stdin.write(payload.encode_bytes(Query(number, "time", 2)) + b"\n")
+        process.stdin.write(payload.encode_bytes(Query(number, 1, "time", 2)) + b"\n")
         process.stdin.flush()
         found = payload.typed(process.stdout.readline(), Compared)
         assert found.number == number
@@ -160,7 +274,19 @@ def test_the_process_answers_and_ends_with_its_stdin(process: subprocess.Popen[b
     assert process.wait(20) == 0
 
 
+def test_an_idle_process_ends_although_its_stdin_is_open(place: Place) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from search_mcp.semantic import worker; worker.IDLE_SECONDS = 0.01; "
+        f"worker.main(Path({str(place.file)!r}), worker.lines_of(0), lambda line: None)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        running.stdin.write(payload.encode_bytes(Local(str(place.folder))) + b"\n")
+        running.stdin.flush()
+        assert running.wait(60) == 0
+
+
 def test_the_process_says_why_it_cannot_work(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", *PROGRAM, str(tmp_path), str(tmp_path / "vectors.sqlite3")]
-    ended = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=True)
+    opening = payload.encode_bytes(Local(str(tmp_path))) + b"\n"
+    ended = subprocess.run(command(tmp_path / "v"), input=opening, capture_output=True, timeout=60, check=True)
     assert payload.typed(ended.stdout, Failure).failure == f"there is no model in {tmp_path}"

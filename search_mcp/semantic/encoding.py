@@ -1,0 +1,46 @@
+"""The interface of everything that makes vectors: a model in this process, or an address."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class TextEncoder(Protocol):
+    """Makes vectors of texts. They have the length 1, so their product is the cosine."""
+
+    batch: int
+    """Texts that are encoded at once; queries wait for them."""
+
+    @property
+    def identity(self) -> str:
+        """A short text that no encoder with other vectors has."""
+        ...
+
+    @property
+    def unrelated(self) -> float:
+        """The usual cosine of two texts that have nothing in common; read before each comparison."""
+        ...
+
+    @property
+    def knows_all_languages(self) -> bool:
+        """Whether texts in other languages than English are compared as well; read before each comparison."""
+        ...
+
+    def query(self, text: str) -> Any:
+        """Return the vector of a query, of 32-bit floats.
+
+        Raises:
+            EncodingError: it cannot be made now.
+        """
+        ...
+
+    def texts(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of some texts, as rows.
+
+        Raises:
+            EncodingError: they cannot be made now.
+        """
+        ...
+
+
+class EncodingError(Exception):
+    """Vectors cannot be made now, and perhaps later; the text says why, without secrets."""
