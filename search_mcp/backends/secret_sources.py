@@ -23,9 +23,9 @@ from search_mcp.backends import system_keyring
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.system_keyring import KeyringError
-from search_mcp.config import parsing, sources
+from search_mcp.config import embeddings, parsing, sources
 from search_mcp.config.placeholders import Source, at_home
-from search_mcp.config.schema import ServerConfig, Unfilled
+from search_mcp.config.schema import EmbeddingsAddress, ServerConfig, Unfilled
 from search_mcp.config.secrets import shown_arguments
 from search_mcp.config.sources import MOST_BYTES
 from search_mcp.files import without_waiting
@@ -52,17 +52,31 @@ async def filled(config: ServerConfig, dependencies: Dependencies) -> ServerConf
     Raises:
         SourceError: one of them cannot be read.
     """
-    unfilled = config.unfilled
-    if unfilled is None:
+    if config.unfilled is None:
         return config
+    return parsing.filled(config, await _values(config.unfilled, config.cwd, dependencies))
+
+
+async def filled_address(address: EmbeddingsAddress, dependencies: Dependencies) -> EmbeddingsAddress:
+    """Read the sources of an address that makes vectors of texts, and fill in their values.
+
+    Raises:
+        SourceError: one of them cannot be read.
+    """
+    if address.unfilled is None:
+        return address
+    return embeddings.filled(address, await _values(address.unfilled, None, dependencies))
+
+
+async def _values(unfilled: Unfilled, cwd: str | None, dependencies: Dependencies) -> dict[tuple[str, str], str]:
     values: dict[tuple[str, str], str] = {}
     for source in unfilled.sources:
         if source.place not in values:
-            values[source.place] = await _value(source, config, unfilled, dependencies)
-    return parsing.filled(config, values)
+            values[source.place] = await _value(source, cwd, unfilled, dependencies)
+    return values
 
 
-async def _value(source: Source, config: ServerConfig, unfilled: Unfilled, dependencies: Dependencies) -> str:
+async def _value(source: Source, cwd: str | None, unfilled: Unfilled, dependencies: Dependencies) -> str:
     try:
         match source.kind:
             case "file":
@@ -73,7 +87,7 @@ async def _value(source: Source, config: ServerConfig, unfilled: Unfilled, depen
             case "command":
                 words = sources.words(source.argument, sys.platform)
                 what = f"the command `{_shown(_written(words))}`"
-                folder = dependencies.folder if config.cwd is None else config.cwd
+                folder = dependencies.folder if cwd is None else cwd
                 return await _output(_resolved(words, unfilled), folder, dependencies)
             case _:
                 service, name = sources.keyring_entry(source.argument)

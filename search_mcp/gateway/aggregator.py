@@ -12,10 +12,10 @@ a client wants. A server gets an unsubscribe request when the last subscribed cl
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -29,7 +29,15 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
-from search_mcp.folders import cache_folder, log_folder, results_folder, state_folder, trust_folder, usage_file
+from search_mcp.folders import (
+    cache_folder,
+    log_folder,
+    model_folder,
+    results_folder,
+    state_folder,
+    trust_folder,
+    usage_file,
+)
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.running import AggregatedBackend, BackendSource, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
@@ -40,6 +48,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from search_mcp.gateway.kept_results import KeptResults
+    from search_mcp.gateway.meaning_source import MeaningSource
+    from search_mcp.gateway.meanings import Meanings
     from search_mcp.gateway.token_counter import TokenCounter
     from search_mcp.gateway.usage_queue import UsageQueue
 
@@ -81,7 +91,8 @@ class Aggregator:
         )
         self.file_queue = self._dependencies.file_queue
         self._source = source or OwnBackends(later, self._dependencies)
-        self.servers = Servers(self._dependencies.clock, self._source.in_common)
+        self._meaning_source: MeaningSource | None = None
+        self.servers = Servers(self._dependencies.clock, self._source.in_common, self._meanings)
         self._problems = ProblemLog(self.servers, later)
         self._sessions: dict[Session, None] = {}
         self._opening: Opening | None = None
@@ -226,8 +237,33 @@ class Aggregator:
                     self._source.release(backend)
                 tasks.cancel_scope.cancel()
                 self._forget_results()
+                if self._meaning_source is not None:
+                    self._meaning_source.end()
         self._finish_usage()
         self._own_file_queue.finish()
+
+    def _meanings(self) -> "Meanings | None":
+        """Return the meanings of queries as the configuration has it now; `None` for a search by words alone."""
+        if self._meaning_source is None:
+            semantic = self._config.settings.search.semantic
+            if semantic == "off" or (semantic is None and not (model_folder() / "model.json").is_file()):
+                return None
+            made = import_module("search_mcp.gateway.meaning_source").MeaningSource
+            self._meaning_source = made(self._source.in_common.meanings, later, self._dependencies, self._start_soon)
+        return self._meaning_source.of(self._config)
+
+    def _start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        if self._tasks is None:
+            return False
+        self._tasks.start_soon(work)
+        return True
+
+    async def prepare_meanings(self) -> None:
+        """Read the secrets of the address that makes vectors, for a command, which runs no tasks."""
+        if self._meanings() is not None and self._meaning_source is not None:
+            address = self._config.embeddings
+            if address is not None and address.unfilled is not None:
+                await self._meaning_source.fill(address)
 
     def _forget_results(self) -> None:
         for session in self._sessions:
@@ -255,6 +291,9 @@ class Aggregator:
 
     def _put_in_place(self, config: Config) -> dict[str, Running]:
         """Make backends for new entries and for those started differently; return the backends to be stopped."""
+        self._config = config
+        if self._meaning_source is not None:
+            self._meaning_source.of(config)
         before, self._running = self._running, {}
         for server in config.servers:
             if not server.may_run:

@@ -11,7 +11,8 @@ from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
     from search_mcp.catalog.skills import Skill
-    from search_mcp.search import Explanation
+    from search_mcp.gateway.meanings import Meanings
+    from search_mcp.search import Explanation, Meaning
 
 
 class Finder(Protocol):
@@ -21,11 +22,26 @@ class Finder(Protocol):
         """Index tools and skills for some milliseconds; return whether more is due."""
         ...
 
-    def search(self, query: str, limit: int, server: str | None) -> "tuple[list[Item | Skill], bool]":
+    def ask(
+        self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once, in a short time; return what stops that.
+
+        `None` is given if there is no meaning, at once if none is needed.
+        """
+        ...
+
+    def search(
+        self, query: str, limit: int, server: str | None, meaning: "Meaning | None" = None
+    ) -> "tuple[list[Item | Skill], bool]":
         """Rank tools and skills for a query; return them, and whether the first clearly fits."""
         ...
 
-    def explain(self, query: str, found: "Item | Skill") -> "Explanation | None": ...
+    def explain(
+        self, query: str, found: "Item | Skill", server: str | None = None, meaning: "Meaning | None" = None
+    ) -> "Explanation | None":
+        """Explain the rank of a tool or skill in a search of all servers, or of one."""
+        ...
 
 
 def load_finder(
@@ -33,7 +49,12 @@ def load_finder(
     facts: Callable[[], Mapping[str, ServerFacts]],
     statuses: Callable[[], Iterable[Status]],
     in_common: InCommon,
+    meanings: "Callable[[], Meanings | None]" = lambda: None,
 ) -> Finder:
-    """Load the search, which takes as long to load as all other modules; nothing is indexed yet."""
-    finder: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(catalog, facts, statuses, in_common)
+    """Load the search, which takes as long to load as all other modules; nothing is indexed yet.
+
+    `meanings` gives the meanings of queries as the configuration has it now; `None` for a search by words alone.
+    """
+    module = import_module("search_mcp.gateway.tool_index")
+    finder: Finder = module.ToolIndex(catalog, facts, statuses, in_common, meanings=meanings)
     return finder

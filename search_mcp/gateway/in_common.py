@@ -16,3 +16,5 @@ class InCommon:
         self.named_once = NamedOnce()
         self.indexes: WeakSet[Any] = WeakSet()
         """Each `SharedIndex` of `tool_index`, which is loaded with the first search."""
+        self.meanings: dict[Any, Any] = {}
+        """Each `Meanings` in use, by what makes its vectors."""

@@ -42,7 +42,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw
 
 if TYPE_CHECKING:
-    from search_mcp.search import Explanation
+    from search_mcp.search import Explanation, Meaning
 
 NOTHING_CLEAR = "No tool of the connected servers clearly does this"
 NOTHING_FITS = f"{NOTHING_CLEAR}; nearest:"
@@ -75,7 +75,6 @@ class OwnTools:
         self._description_length, self._configuration_error = description_length, configuration_error
         self._notice = notice
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
-            SEARCH: self._search,
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
         }
@@ -91,21 +90,35 @@ class OwnTools:
         """
         return self._index.advance()
 
-    def run(self, name: str, arguments: Mapping[str, Any], audience: Audience) -> Raw:
-        """Carry out one of our tools, except those that call by name.
+    def ask(self, arguments: Mapping[str, Any], use: "Callable[[Meaning | None], None]") -> Callable[[], None]:
+        """Give the meaning of a search's query to a function, once; `None` without one. Return what stops that."""
+        query = arguments.get("query")
+        return self.meaning_of(query if isinstance(query, str) else "", use)
+
+    def meaning_of(
+        self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once; `None` without one. Return what stops that."""
+        return self._index.ask(query, use, patience_seconds)
+
+    def run(self, name: str, arguments: Mapping[str, Any], audience: Audience, meaning: "Meaning | None" = None) -> Raw:
+        """Carry out one of our tools, except those that call by name; `meaning` is that of the query of a search.
 
         Wrong arguments are answered with a result that a model can act on.
         """
         shown = self._spellings.of(Kind.TOOLS, audience.profile)
         try:
-            text, structured = self._tools[name](arguments, shown, audience)
+            if name == SEARCH:
+                text, structured = self._search(arguments, shown, meaning)
+            else:
+                text, structured = self._tools[name](arguments, shown, audience)
         except ArgumentError as exc:
             return payload.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
         return payload.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
 
     # search_tools
 
-    def _search(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> _Answer:
+    def _search(self, arguments: Mapping[str, Any], shown: ShownNames, meaning: "Meaning | None") -> _Answer:
         if "query" not in arguments and arguments.keys() - {"limit", "server", "detail"}:
             raise ArgumentError(f"query is missing{instead(arguments, 'query')}")
         query = read_argument(arguments, "query", str, "")
@@ -115,7 +128,7 @@ class OwnTools:
         servers = [status.server for status in statuses]
         server = read_server(read_argument(arguments, "server", str, ""), servers)
         missing = not_running(self._catalog, statuses, server)
-        found, fits = self.found(query, limit, server)
+        found, fits = self.found(query, limit, server, meaning)
         # Looked up again: a list may have changed while it was indexed.
         present = [now for each in found if (now := self._as_now(each, shown)) is not None]
         if not present:
@@ -138,7 +151,9 @@ class OwnTools:
     def _as_now(self, found: Item | Skill, shown: ShownNames) -> Item | Skill | None:
         return self._catalog.skills().find(found.uri) if isinstance(found, Skill) else shown.spelled(found.name)
 
-    def found(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+    def found(
+        self, query: str, limit: int, server: str | None, meaning: "Meaning | None" = None
+    ) -> tuple[list[Item | Skill], bool]:
         """Rank tools and skills for a query; return them, and whether the first clearly does what is asked for.
 
         An empty query lists all in order, tools first.
@@ -146,17 +161,17 @@ class OwnTools:
         if not query.strip():
             everything: list[Item | Skill] = [*self._for_models(), *self._catalog.skills()]
             return [each for each in everything if server in (None, each.server)][:limit], True
-        return self._index.search(query, limit, server)
+        return self._index.search(query, limit, server, meaning)
 
     def _for_models(self) -> list[Item]:
         return [item for item in self._catalog.tools() if item.is_for_models]
 
     def explained(
-        self, query: str, limit: int, server: str | None
+        self, query: str, limit: int, server: str | None, meaning: "Meaning | None" = None
     ) -> "tuple[list[tuple[Item | Skill, Explanation]], bool]":
         """Rank tools and skills for a query, each with its explanation; return also whether the first clearly fits."""
-        found, fits = self._index.search(query, limit, server)
-        explained = [(each, self._index.explain(query, each)) for each in found]
+        found, fits = self._index.search(query, limit, server, meaning)
+        explained = [(each, self._index.explain(query, each, server, meaning)) for each in found]
         return [(each, why) for each, why in explained if why is not None], fits
 
     def _nothing_found(

@@ -5,6 +5,7 @@ It knows the `Backend` protocol, not what is behind it, and no client.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from search_mcp.catalog.about import about
 from search_mcp.catalog.catalog import Catalog
@@ -20,6 +21,9 @@ from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.wire.structs import Raw
 
+if TYPE_CHECKING:
+    from search_mcp.gateway.meanings import Meanings
+
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
 ENDED_STATES = GIVEN_UP | {State.BACKING_OFF, State.DISABLED, State.HELD}
@@ -29,8 +33,13 @@ ENDED_STATES = GIVEN_UP | {State.BACKING_OFF, State.DISABLED, State.HELD}
 class Servers:
     """The servers of one configuration."""
 
-    def __init__(self, clock: Callable[[], float], in_common: InCommon) -> None:
-        self._clock, self._in_common = clock, in_common
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        in_common: InCommon,
+        meanings: "Callable[[], Meanings | None]" = lambda: None,
+    ) -> None:
+        self._clock, self._in_common, self._meanings = clock, in_common, meanings
         self.catalog = Catalog((), in_common.named_once)
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
@@ -65,7 +74,7 @@ class Servers:
     @cached_property
     def finder(self) -> Finder:
         """The search index; it is made with the first search."""
-        return load_finder(self.catalog, lambda: self.facts, self.statuses, self._in_common)
+        return load_finder(self.catalog, lambda: self.facts, self.statuses, self._in_common, self._meanings)
 
     # States
 

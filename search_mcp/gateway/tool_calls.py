@@ -1,8 +1,8 @@
 """Tool calls: of our own tools, of a server's tool, and of a server's tool by `call_tool`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from search_mcp.catalog import arguments, profiles
 from search_mcp.catalog.items import READ_RESULT, RESTART, Item
@@ -20,8 +20,12 @@ from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.inflight import Cancel, cancel_nothing
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import EMPTY
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.own_tools import OwnTools
+    from search_mcp.search import Meaning
 
 _SEARCHED = frozenset({Kind.TOOLS, Kind.SKILLS})
 
@@ -85,28 +89,33 @@ class ToolCalls:
             self._client.results.read(given, call.reply)
             return cancel_nothing
 
-        def run() -> None:
-            call.reply(
-                Result(self._client.own_tools.run(call.target, given, self._client.audience(call.caller.viewer)))
-            )
+        def run(meaning: "Meaning | None" = None) -> None:
+            audience = self._client.audience(call.caller.viewer)
+            call.reply(Result(self._client.own_tools.run(call.target, given, audience, meaning)))
 
         if call.target == LIST_SERVERS:
             run()
             return cancel_nothing
-        return self._search(call, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
+        return self._search(call, given, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
 
     def _when_listed(self, act: Callable[[], None]) -> Cancel:
         """Act when every server's tools and skills are known, or cannot be waited for any longer."""
         return self._client.lists.when_settled(_SEARCHED, self._servers.enabled, act, self._waiting.patience())
 
-    def _search(self, call: Call, run: Callable[[], None]) -> Cancel:
+    def _search(self, call: Call, given: Mapping[str, Any], run: "Callable[[Meaning | None], None]") -> Cancel:
         """Search when every tool is known, and indexed in slices between other calls.
 
         The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
         The first slice loads the search, so messages that came together with this call are handled before it.
         """
-        sliced = SlicedWork(self._client.own_tools.advance, guarded(call, run), self._later)
-        return sliced.cancel_with(self._when_listed(guarded(call, sliced.run_later)))
+        search = _Search(call, self._client.own_tools, given, run, self._later)
+        stop_waiting = self._when_listed(guarded(call, search.begin))
+
+        def cancel(reason: Reason) -> None:
+            stop_waiting(reason)
+            search.stop()
+
+        return cancel
 
     def _restart(self, call: Call) -> Cancel:
         if call.unless_read_only is not None:
@@ -138,6 +147,56 @@ class ToolCalls:
             NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
         )
         return self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
+
+
+class _Search:
+    """A search under way: all tools are indexed, then the meaning of the query is asked for, then it is answered.
+
+    Tools that change meanwhile are indexed before the answer.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        own_tools: "OwnTools",
+        given: Mapping[str, Any],
+        run: "Callable[[Meaning | None], None]",
+        later: CallLater,
+    ) -> None:
+        self._call, self._own_tools, self._given, self._run, self._later = call, own_tools, given, run, later
+        self._stop: Callable[[], None] | None = None  # the step under way; `None` after the last, for it refers to this
+        self._is_asking = False
+
+    def begin(self) -> None:
+        """Begin in a later step of the event loop."""
+        sliced = SlicedWork(self._own_tools.advance, guarded(self._call, self._ask), self._later)
+        sliced.run_later()
+        self._stop = sliced.stop
+
+    def stop(self) -> None:
+        """Do no more; the call is not answered."""
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
+
+    def _ask(self) -> None:
+        self._stop, self._is_asking = None, True
+        stop = self._own_tools.ask(self._given, self._use)
+        if self._is_asking:
+            self._stop, self._is_asking = stop, False
+
+    def _use(self, meaning: "Meaning | None") -> None:
+        if self._is_asking:  # given at once, so nothing has changed since the index was up to date
+            self._is_asking = False
+            self._run(meaning)
+            return
+        sliced = SlicedWork(self._own_tools.advance, guarded(self._call, lambda: self._finish(meaning)), self._later)
+        self._stop = sliced.stop
+        sliced.run()
+
+    def _finish(self, meaning: "Meaning | None") -> None:
+        self._stop = None
+        self._run(meaning)
 
 
 def _given(call: Call) -> dict[str, Any]:

@@ -9,7 +9,7 @@ be found by another, or changes its ranks. A client that is shown other tools ha
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from search_mcp.catalog.catalog import Catalog
@@ -18,8 +18,12 @@ from search_mcp.catalog.list_limits import LONGEST_NAME
 from search_mcp.catalog.skills import Skill
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.servers import ServerFacts, Status
-from search_mcp.search import Document, Effect, Explanation, Index
+from search_mcp.search import Document, Effect, Explanation, Index, Meaning
+from search_mcp.search.meaning import text
 from search_mcp.wire.structs import Struct
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.meanings import Meanings
 
 SLICE_SECONDS = 0.005
 """Time that tools are indexed before other messages are handled."""
@@ -46,6 +50,11 @@ class _Listed(Struct, frozen=True):
         """Give the tools and skills one by one, because decoding a schema takes time."""
         yield from map(self._document, self.items)
         yield from map(self._document_of_skill, self.skills)
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Give the texts whose meaning is compared with that of a query, by the names in the index."""
+        yield from ((item.name, text(item.own, item.description)) for item in self.items)
+        yield from ((key_of(skill), text(skill.name[:LONGEST_NAME], skill.description)) for skill in self.skills)
 
     @property
     def _longest_text(self) -> int:
@@ -99,11 +108,35 @@ class SharedIndex:
         self.work: Iterator[None] = iter(())
         """The indexing under way, which any of its users advances."""
         self.users: WeakSet[ToolIndex] = WeakSet()
+        self.texts: Mapping[str, str] = {}
+        """The texts whose meaning is compared with that of a query, by name; made when a search needs them."""
+        self.texts_version = 0
         self._held: dict[str, _Listed] = {}
+        self._texts_of: dict[str, tuple[_Listed, dict[str, str]]] = {}
 
     def change(self, content: _Content) -> None:
         """Begin to index another content; only what differs is indexed."""
         self.content, self.work = content, self._follow(self.work, content)
+
+    def making_texts(self) -> Iterator[None]:
+        """Make the texts of everything that is indexed now, in steps of one tool; only what differs is made."""
+        held, made = dict(self._held), self._texts_of
+        if held.keys() == made.keys() and all(made[server][0] is listed for server, listed in held.items()):
+            return
+        new: dict[str, tuple[_Listed, dict[str, str]]] = {}
+        for server in sorted(held):
+            listed = held[server]
+            if server in made and made[server][0] is listed:
+                new[server] = made[server]
+                continue
+            texts: dict[str, str] = {}
+            for name, each in listed.texts():
+                texts[name] = each
+                yield
+            new[server] = listed, texts
+        self._texts_of = new
+        self.texts = {name: each for _, texts in new.values() for name, each in texts.items()}
+        self.texts_version += 1
 
     def _follow(self, before: Iterator[None], content: _Content) -> Iterator[None]:
         yield from before
@@ -129,9 +162,10 @@ class ToolIndex:
         statuses: Callable[[], Iterable[Status]],
         in_common: InCommon,
         clock: Callable[[], float] = time.monotonic,
+        meanings: "Callable[[], Meanings | None]" = lambda: None,
     ) -> None:
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
-        self._in_common = in_common
+        self._in_common, self._meanings = in_common, meanings
         self._shared = SharedIndex()
         self._content: _Content = {}  # what this catalogue needs indexed
         self._seen: _Seen | None = None  # the state that `_items` was made from
@@ -161,19 +195,34 @@ class ToolIndex:
         self._rounds, self._is_current = 0, True  # until the next search
         return False
 
-    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+    def ask(
+        self, query: str, use: Callable[[Meaning | None], None], patience_seconds: float | None = None
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once, in a short time; return what stops that."""
+        meanings = self._meanings() if self._shared.index.uses_meaning(query) else None
+        if meanings is None:
+            use(None)
+            return _nothing
+        patience = () if patience_seconds is None else (patience_seconds,)
+        return meanings.ask(self._shared, query, use, *patience)
+
+    def search(
+        self, query: str, limit: int, server: str | None, meaning: Meaning | None = None
+    ) -> tuple[list[Item | Skill], bool]:
         """Rank tools and skills for a query, and return whether the first clearly fits; index the rest first."""
         while not self._is_current or self._shared.content is not self._content:
             self.advance()
         self._is_current = False
-        answer = self._shared.index.answer(query, limit, server=server, order=self._order)
+        answer = self._shared.index.answer(query, limit, server=server, order=self._order, meaning=meaning)
         found = [(hit.score, self._items[hit.name]) for hit in answer.hits]
         # A skill never precedes a tool of the same score.
         found.sort(key=lambda each: (-each[0], isinstance(each[1], Skill)))
         return [each for _, each in found], answer.fits
 
-    def explain(self, query: str, found: Item | Skill) -> Explanation | None:
-        return self._shared.index.explain(query, key_of(found))
+    def explain(
+        self, query: str, found: Item | Skill, server: str | None = None, meaning: Meaning | None = None
+    ) -> Explanation | None:
+        return self._shared.index.explain(query, key_of(found), meaning, server=server)
 
     def _now(self) -> _Seen:
         titles = {
@@ -195,6 +244,8 @@ class ToolIndex:
         if self._shared.content is not self._content:
             self._share()
         yield from self._shared.work
+        if self._meanings() is not None:
+            yield from self._shared.making_texts()
 
     def _share(self) -> None:
         """Use an index of equal content; else change the own one, or make one if other clients need that."""
@@ -228,6 +279,10 @@ class ToolIndex:
             )
             for server in tools_by_server.keys() | skills_by_server.keys()
         }
+
+
+def _nothing() -> None:
+    """Do nothing: the meaning was given."""
 
 
 def _by_server(found: Iterable[_Found]) -> dict[str, list[_Found]]:

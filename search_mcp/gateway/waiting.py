@@ -273,10 +273,14 @@ class SlicedWork:
 
         def cancel(reason: Reason) -> None:
             stop_waiting(reason)
-            if self._stop is not None:
-                self._stop()
+            self.stop()
 
         return cancel
+
+    def stop(self) -> None:
+        """Do no more of this work."""
+        if self._stop is not None:
+            self._stop()
 
     def run_later(self) -> None:
         """Begin in a later step of the event loop."""

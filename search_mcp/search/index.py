@@ -6,7 +6,7 @@ depend on the order in which tools were added.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from search_mcp.search.analysis import Analyzer, spellings, words
 from search_mcp.search.documents import Document, Effect, server_texts, tool_texts
 from search_mcp.search.expansion import Expanded, Expansion
 from search_mcp.search.explanation import Contribution, Explanation
-from search_mcp.search.meaning import LEAST, POOL, Meaning, completed, weight
+from search_mcp.search.meaning import LEAST, POOL, Meaning, completed, is_exact, weight
 from search_mcp.search.names import Match, Names
 from search_mcp.search.postings import Postings, Scores, Terms
 from search_mcp.search.query import LONGEST_QUERY, Query, parse, plain
@@ -178,14 +178,24 @@ class Index:
         fits = bool(ranked) and self._fits(parsed, expanded, ranked[0], factor)
         return Answer([Hit(name, -score) for score, _, _, _, name, _ in ranked], fits)
 
-    def explain(self, query: str, name: str, meaning: Meaning | None = None) -> Explanation | None:
-        """Return the explanation of a tool's score for a query; None if there is no such tool."""
+    def uses_meaning(self, query: str) -> bool:
+        """Return whether the meaning of a query may change the answer: not if it is a name, or says exactly what."""
+        parsed, named = self._parsed(query)
+        return bool(parsed.words) and not named and not is_exact(parsed)
+
+    def explain(
+        self, query: str, name: str, meaning: Meaning | None = None, *, server: str | None = None
+    ) -> Explanation | None:
+        """Return the explanation of a tool's score for a query; None if there is no such tool.
+
+        `server` is that of the search, if it was limited to one.
+        """
         number = next(iter(self._numbers(name)), None)
         if number is None:
             return None
         parsed, named = self._parsed(query)
         expanded = self._expansion.expand(parsed.words)
-        factors = expanded.factors
+        factors, terms = expanded.factors, frozenset(expanded.factors)
         for term, hint in self._expansion.hints(parsed.implied, parsed.words).items():
             factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
@@ -196,7 +206,9 @@ class Index:
         )
         factor = 0.0
         if meaning is not None and not named:
-            factor = _meaning_factor(parsed, expanded, meaning, len(self._tools))
+            among = self._admitted(parsed, server)
+            factor = _meaning_factor(parsed, expanded, meaning, len(self._tools if among is None else among))
+            factor *= self._share_of_meaning(self._tools[number], parsed, terms)
         explanation = Explanation(
             name=name,
             query=query,
@@ -295,14 +307,17 @@ class Index:
             scores.setdefault(number, 0.0)
         names = {number: self._tools[number].document.name for number in scores}
         similarities = completed(meaning.similarities, names.values())
-        terms = expanded.factors.keys()
+        terms = frozenset(expanded.factors)
         for number in scores:
-            tool = self._tools[number]
-            effect = tool.document.effect
-            share = _QUESTION if parsed.implied and effect in _WRITES else 1.0
-            if effect is Effect.DESTROYS and tool.verb not in terms:
-                share *= _VERB_MISSING
+            share = self._share_of_meaning(self._tools[number], parsed, terms)
             scores[number] += factor * share * max(similarities[names[number]], 0.0)
+
+    @staticmethod
+    def _share_of_meaning(tool: _IndexedTool, parsed: Query, terms: Container[str]) -> float:
+        """Return the share of its similarity that counts: effects lower it as they lower the score of words."""
+        effect = tool.document.effect
+        share = _QUESTION if parsed.implied and effect in _WRITES else 1.0
+        return share * _VERB_MISSING if effect is Effect.DESTROYS and tool.verb not in terms else share
 
     def _similar(self, meaning: Meaning, among: set[int] | None) -> Iterator[int]:
         """Yield the most similar tools; only the similarities of admitted tools are compared here, which are few."""

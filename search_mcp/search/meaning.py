@@ -19,6 +19,7 @@ from search_mcp.search.query import Query
 
 POOL = 40  # tools that are compared because of their similarity alone
 LEAST = 0.2  # similarity of a tool that is found by it alone; unrelated texts are below that
+LONGEST_DESCRIPTION = 10_000  # characters of a description that are read
 LONGEST_TEXT = 600  # characters compared of a tool; models read 100 to 500 words, and the first sentence says most
 
 _WEIGHT = 1.3  # of a similarity of 1, in units of the query's information. Results are alike from 1.0 to 1.6
@@ -50,18 +51,23 @@ def compared(similarities: Mapping[str, float], knows_all_languages: bool = Fals
 
 def text_of(document: Document) -> str:
     """Return the text of a tool that a model compares with a query."""
-    name = " ".join(
-        chain.from_iterable(PART.findall(word) if word.isascii() else [word] for word in words(document.tool))
-    )
-    return f"{name}: {document.description.strip()}"[:LONGEST_TEXT]
+    return text(document.tool, document.description)
+
+
+def text(tool: str, description: str) -> str:
+    """Return the text of a tool that a model compares with a query."""
+    parts = chain.from_iterable(PART.findall(word) if word.isascii() else [word] for word in words(tool))
+    return f"{' '.join(parts)}: {description[:LONGEST_DESCRIPTION].strip()}"[:LONGEST_TEXT]
+
+
+def is_exact(query: Query) -> bool:
+    """Return whether a query says exactly which tools are meant: by a server, a quote or an excluded word."""
+    return bool(query.servers or query.exact or query.without)
 
 
 def weight(query: Query, meaning: Meaning, count: int) -> float:
-    """Return the weight of a similarity of 1 for a query among `count` tools; 0 if it must not change the order.
-
-    Servers, quotes and excluded words say exactly which tools are meant.
-    """
-    if query.servers or query.exact or query.without:
+    """Return the weight of a similarity of 1 for a query among `count` tools; 0 if it must not change the order."""
+    if is_exact(query):
         return 0.0
     known = 1.0 if meaning.knows_all_languages else _share_in_latin_letters(query.text)
     if known < _LEAST_KNOWN:

@@ -1,0 +1,116 @@
+"""The process that makes vectors for one engine, by its configuration; engines with the same choice share a process.
+
+Decides which process that is, and when it is ended. Loaded with the first search, and only if a model or an address is
+configured.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Hashable, MutableMapping
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.config.schema import Embeddings, EmbeddingsAddress
+from search_mcp.folders import model_folder, vectors_file
+from search_mcp.gateway.meanings import Give, Meanings
+from search_mcp.model.calls import CallLater
+from search_mcp.semantic import choice
+from search_mcp.semantic.lines import Address, Local
+
+if TYPE_CHECKING:
+    from search_mcp.config.schema import Config
+
+log = logging.getLogger(__name__)
+
+Shared = MutableMapping[Hashable, Meanings]
+StartSoon = Callable[[Callable[[], Coroutine[Any, Any, None]]], bool]
+"""Starts a task; false if there is no task group to run it."""
+
+
+class MeaningSource:
+    """The meanings of queries for one engine."""
+
+    def __init__(self, shared: Shared, later: CallLater, dependencies: Dependencies, start_soon: StartSoon) -> None:
+        self._shared, self._later, self._dependencies, self._start_soon = shared, later, dependencies, start_soon
+        self._key: Hashable = None
+        self._meanings: Meanings | None = None
+        self._filled: tuple[EmbeddingsAddress, Address] | None = None  # the address with sources, and without
+        self._reported = ""
+
+    def of(self, config: "Config") -> Meanings | None:
+        """Return the meanings for a configuration; `None` if texts are ranked by words alone, for a logged reason."""
+        address = config.embeddings
+        chosen = choice.choose(_asked(config.settings.search.semantic, address), model_folder())
+        reason = (address.problem if address is not None else None) or chosen.reason
+        self._report(reason)
+        if chosen.opening is None or reason:
+            self.end()
+            return None
+        # A key from a source of secrets may be another one for each client.
+        own = (id(self), address) if address is not None and address.unfilled is not None else None
+        key = chosen.key, own
+        if key != self._key or self._meanings is None:
+            self.end()
+            self._use(key, chosen.opening, address)
+        return self._meanings
+
+    def end(self) -> None:
+        """Use no process any more; it ends unless another engine uses it."""
+        if self._meanings is not None:
+            self._meanings.users -= 1
+            if not self._meanings.users:
+                self._meanings.end()
+                del self._shared[self._key]
+        self._meanings = self._key = None
+
+    def _use(self, key: Hashable, opening: Local | Address, address: EmbeddingsAddress | None) -> None:
+        meanings = self._shared.get(key)
+        if meanings is None:
+            loop = asyncio.get_running_loop()
+            open_ = partial(self._open, opening, address)
+            command = choice.command(vectors_file())
+            meanings = self._shared[key] = Meanings(command, open_, self._later, loop.call_soon_threadsafe)
+        meanings.users += 1
+        self._meanings, self._key = meanings, key
+
+    def _open(self, opening: Local | Address, address: EmbeddingsAddress | None, give: Give) -> None:
+        if address is None or address.unfilled is None:
+            give(opening)
+        elif self._filled is not None and self._filled[0] is address:
+            give(self._filled[1])
+        elif not self._start_soon(partial(self._fill_and_give, address, give)):
+            give(None)
+
+    async def _fill_and_give(self, address: EmbeddingsAddress, give: Give) -> None:
+        await self.fill(address)
+        give(self._filled[1] if self._filled is not None and self._filled[0] is address else None)
+
+    async def fill(self, address: EmbeddingsAddress) -> None:
+        """Read the sources of secrets of an address."""
+        sources = import_module("search_mcp.backends.secret_sources")
+        try:
+            filled: EmbeddingsAddress = await sources.filled_address(address, self._dependencies)
+        except sources.SourceError as exc:
+            self._report(str(exc))
+            return
+        self._dependencies.conceal(filled.secrets)
+        self._report(filled.problem or "")
+        if not filled.problem:
+            self._filled = address, _line(filled)
+
+    def _report(self, reason: str) -> None:
+        if reason and reason != self._reported:
+            log.warning("! search by meaning: %s; tools are ranked by words", reason)
+        self._reported = reason or self._reported
+
+
+def _asked(
+    semantic: Literal["off", "local"] | Embeddings | None, address: EmbeddingsAddress | None
+) -> Literal["off", "local"] | Address | None:
+    return _line(address) if address is not None else "off" if isinstance(semantic, Embeddings) else semantic
+
+
+def _line(address: EmbeddingsAddress) -> Address:
+    return Address(address.url, address.model, address.api_key)
