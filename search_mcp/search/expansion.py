@@ -79,6 +79,11 @@ class Expansion:
             self._add_compound(factors, one, other)
         return Expanded(factors, information)
 
+    def foreign_share(self, words: Sequence[str]) -> float:
+        """Return the share of the words that are not English: translated ones, and those with other letters."""
+        foreign = sum(not word.isascii() or any(map(self._is_translated, self._query_terms(word))) for word in words)
+        return foreign / len(words) if words else 0.0
+
     def hints(self, implied: Sequence[str], words: Sequence[str]) -> dict[str, float]:
         """Return terms that rank the tools found by the words and find no others; they count as much as synonyms."""
         known = (term for term in map(stem, implied) if term in self._postings)
@@ -141,6 +146,9 @@ class Expansion:
 
     def _commonest(self, english: Sequence[str]) -> float:
         return min(map(self._postings.rarity, english))
+
+    def _is_translated(self, term: str) -> bool:
+        return term not in self._postings and term not in synonyms() and bool(translations.of_term(term))
 
     def _meanings(self, term: str, written: str) -> Iterator[tuple[str, float]]:
         """Yield the terms that a term may mean, with the certainty. Words of the synonyms count as spelled right."""

@@ -162,7 +162,7 @@ class Index:
         scores = self._scores(parsed, expanded, among, max(_POOL, limit))
         factor = 0.0
         if meaning is not None and not named:
-            factor = _meaning_factor(parsed, expanded, meaning, len(self._tools if among is None else among))
+            factor = self._meaning_factor(parsed, expanded, meaning, among)
             self._add_similarities(scores, parsed, expanded, among, meaning, factor)
         for number, match in named.items():
             if among is None or number in among:
@@ -207,7 +207,7 @@ class Index:
         factor = 0.0
         if meaning is not None and not named:
             among = self._admitted(parsed, server)
-            factor = _meaning_factor(parsed, expanded, meaning, len(self._tools if among is None else among))
+            factor = self._meaning_factor(parsed, expanded, meaning, among)
             factor *= self._share_of_meaning(self._tools[number], parsed, terms)
         explanation = Explanation(
             name=name,
@@ -312,6 +312,12 @@ class Index:
             share = self._share_of_meaning(self._tools[number], parsed, terms)
             scores[number] += factor * share * max(similarities[names[number]], 0.0)
 
+    def _meaning_factor(self, parsed: Query, expanded: Expanded, meaning: Meaning, among: set[int] | None) -> float:
+        """Return the score of a similarity of 1; without known words, any score above 0 gives the same order."""
+        count = len(self._tools if among is None else among)
+        foreign = self._expansion.foreign_share(parsed.words)
+        return weight(parsed, meaning, count, foreign) * (expanded.information or 1.0)
+
     @staticmethod
     def _share_of_meaning(tool: _IndexedTool, parsed: Query, terms: Container[str]) -> float:
         """Return the share of its similarity that counts: effects lower it as they lower the score of words."""
@@ -371,11 +377,6 @@ def _distinct(documents: Iterable[Document]) -> list[Document]:
         if (document.tool, document.description) < (other.tool, other.description):
             kept[document.name] = document
     return list(kept.values())
-
-
-def _meaning_factor(parsed: Query, expanded: Expanded, meaning: Meaning, count: int) -> float:
-    """Return the score of a similarity of 1; without known words, any score above 0 gives the same order."""
-    return weight(parsed, meaning, count) * (expanded.information or 1.0)
 
 
 def _coverage(name: tuple[str, ...], factors: Terms, rarity: Callable[[str], float]) -> float:

@@ -27,6 +27,7 @@ _SHORT = 8  # words; similarity counts less in longer requests. Results are alik
 _DECREASE = 1.5  # its exponent; with 1, requests of several sentences lose
 _USUAL_SIZE = 500  # tools; similarity counts less in larger catalogues. Results are alike from 300 to 1,000
 _LEAST_KNOWN = 0.5  # share of the letters; with fewer of them, the language of the query is not known to the model
+_MOST_FOREIGN = 0.2  # share of the words; from it on, the same. Requests in English have names and misspellings
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,15 @@ def is_exact(query: Query) -> bool:
     return bool(query.servers or query.exact or query.without)
 
 
-def weight(query: Query, meaning: Meaning, count: int) -> float:
-    """Return the weight of a similarity of 1 for a query among `count` tools; 0 if it must not change the order."""
+def weight(query: Query, meaning: Meaning, count: int, foreign_share: float = 0.0) -> float:
+    """Return the weight of a similarity of 1 for a query among `count` tools; 0 if it must not change the order.
+
+    `foreign_share` is the share of its words that are not English.
+    """
     if is_exact(query):
         return 0.0
     known = 1.0 if meaning.knows_all_languages else _share_in_latin_letters(query.text)
-    if known < _LEAST_KNOWN:
+    if known < _LEAST_KNOWN or (foreign_share >= _MOST_FOREIGN and not meaning.knows_all_languages):
         return 0.0
     brevity: float = min(1.0, _SHORT / max(len(query.words), 1)) ** _DECREASE
     rarity: float = (math.log(_USUAL_SIZE) / math.log(max(count, _USUAL_SIZE))) ** 2

@@ -39,7 +39,12 @@ def test_the_words_decide_between_equally_similar_tools() -> None:
     [
         *("fs.read_file", "readFile", "github"),  # names
         *("server:git commit", '"commit logs"', "branch -commit"),  # operators
-        "現在の時刻",  # a language that the model does not know
+        *(
+            "現在の時刻",
+            "Datei lesen",
+            "leer el archivo",
+            "créer une branche",
+        ),  # languages that the model does not know
     ],
 )
 def test_the_answer_is_not_changed(query: str) -> None:
@@ -50,6 +55,21 @@ def test_the_answer_is_not_changed(query: str) -> None:
 def test_a_model_of_all_languages_is_asked_in_all_of_them() -> None:
     similar = {"time.get_current_time": 0.7}
     assert ranked("いま何時ですか", similar, knows_all_languages=True)[0] == "time.get_current_time"
+
+
+def test_a_name_or_a_misspelling_in_a_request_makes_it_no_other_language() -> None:
+    request = "show the café of the address where my friends meet every week"
+    assert weight(parse(request), compared({}), 100, 1 / 11) == weight(parse(request), compared({}), 100) > 0
+    assert weight(parse(request), compared({}), 100, 0.2) == 0
+    assert weight(parse(request), compared({}, knows_all_languages=True), 100, 1.0) > 0
+
+
+@pytest.mark.parametrize(
+    "query", ["fs.read_file", "readFile", "server:git commit", '"commit logs"', "branch -commit", " "]
+)
+def test_the_meaning_of_an_exact_query_is_not_needed(query: str) -> None:
+    assert not INDEX.uses_meaning(query)
+    assert INDEX.uses_meaning("commit logs")
 
 
 def test_only_admitted_tools_are_found() -> None:
@@ -109,6 +129,18 @@ def test_the_explanation_has_the_part_of_the_meaning() -> None:
     named = INDEX.explain("move_file", "fs.move_file", meaning)
     assert named is not None
     assert "similar meaning (" not in str(named)
+
+
+@pytest.mark.parametrize("server", [None, "many"])
+def test_the_explanation_has_what_the_score_gained(server: str | None) -> None:
+    erase = [Document(f"many.erase_{n}", "many", f"erase_{n}", "Clean.", effect=Effect.DESTROYS) for n in range(600)]
+    index = index_of(*erase, Document("other.sweep", "other", "sweep", "Clean.", effect=Effect.READS))
+    meaning = compared({"many.erase_7": 0.5})
+    query = "tidy up"
+    (found,) = index.answer(query, 1, server=server, meaning=meaning).hits
+    explanation = index.explain(query, "many.erase_7", meaning, server=server)
+    assert explanation is not None
+    assert (found.name, found.score) == ("many.erase_7", pytest.approx(explanation.meaning_score))
 
 
 def test_the_explanation_is_unchanged_without_meaning() -> None:
