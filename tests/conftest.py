@@ -36,6 +36,7 @@ LONG = (
     "docs/test_snippets.py",
     "test_readme.py",
     "processes/",
+    "semantic/test_serve.py",
     "cli/",
     "loop_steps/",
     "interaction/",

@@ -18,11 +18,13 @@ from search_mcp.cli.findings import Examination, Finding, shown_state
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.folders import usage_file
+from search_mcp.config.schema import Config, Embeddings, ServerConfig
+from search_mcp.folders import model_folder, usage_file
 from search_mcp.gateway import usage_store
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
+from search_mcp.semantic.choice import choose
+from search_mcp.semantic.lines import Address
 
 _LONG_WAIT_SECONDS = 5.0
 """Time after which the names of the servers still waited for are shown."""
@@ -47,8 +49,20 @@ async def examine(
     findings = _findings(session, names, differences)
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
     long_results = [] if names else _long_results(session.config, client)
-    about = notes.of_session(session, names)
+    about = [*notes.of_session(session, names), *(() if names else _without_meaning(session.config))]
     return Examination(findings, judge, remarks, about, session.engine_as_json, long_results)
+
+
+def _without_meaning(config: Config) -> Iterator[str]:
+    """Give the reason why search by meaning is off, if the user has not switched it off."""
+    semantic, address = config.settings.search.semantic, config.embeddings
+    reason = ""
+    if address is not None:
+        reason = address.problem or choose(Address(address.url, address.model), model_folder()).reason
+    elif not isinstance(semantic, Embeddings):
+        reason = choose(semantic, model_folder()).reason
+    if reason:
+        yield f"Search by meaning is off: {reason}."
 
 
 def _long_results(config: Config, client: Profile | None) -> list[Remark]:

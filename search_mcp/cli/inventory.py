@@ -4,7 +4,7 @@ These commands read cached lists. Decides when servers are started all the same,
 the lists and about missing servers.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -29,32 +29,44 @@ REMEMBERING_SECONDS = 10.0
 _Answer = TypeVar("_Answer")
 
 
-def look(options: Options, config: Config, at: Callable[[Session], _Answer]) -> _Answer:
+def look(
+    options: Options,
+    config: Config,
+    at: Callable[[Session], _Answer],
+    prepare: Callable[[Session], Awaitable[None]] | None = None,
+) -> _Answer:
     """Run a function with the cached servers; start those that are needed if none is cached, or with `--refresh`.
 
-    A server whose last start failed counts as cached.
+    A server whose last start failed counts as cached. `prepare` is waited for before that, perhaps twice.
     """
     if options.refresh:
-        return run(config, options.profile, FreshLists, partial(_settled, options.screen, at))
+        return run(config, options.profile, FreshLists, partial(_settled, options.screen, at, prepare))
 
     def cached(session: Session) -> tuple[list[Status], _Answer | None]:
         standings = session.statuses()
         states = {status.state for status in standings}
         return standings, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
 
-    standings, found = read_cache(config, options.profile, cached)
+    standings, found = read_cache(config, options.profile, cached, prepare)
     if found is not None:
         return found
     unknown = {status.server for status in standings if status.state is State.UNKNOWN}
     others = {status.server: status for status in standings if status.server not in unknown}
-    work = partial(_settled, options.screen, at)
+    work = partial(_settled, options.screen, at, prepare)
     new = only(config, unknown)
     loan = borrow(options.config, new, CachedLists)
     return run(new, options.profile, CachedLists, work, left_alone=others, loan=loan)
 
 
-async def _settled(screen: Terminal, at: Callable[[Session], _Answer], session: Session) -> _Answer:
+async def _settled(
+    screen: Terminal,
+    at: Callable[[Session], _Answer],
+    prepare: Callable[[Session], Awaitable[None]] | None,
+    session: Session,
+) -> _Answer:
     await _settle(session, screen)
+    if prepare is not None:
+        await prepare(session)
     return at(session)
 
 

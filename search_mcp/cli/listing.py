@@ -20,9 +20,10 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.own_tools import NOTHING_FITS
 from search_mcp.model.servers import Status
 from search_mcp.model.similar import nearest
-from search_mcp.search import Explanation
+from search_mcp.search import Explanation, Meaning
 from search_mcp.search.highlights import spans
 
+WITHOUT_MEANING = "Ranked by words alone: the vectors of the tools are not made yet. Search again in a minute."
 _TOOL_HEADINGS = ("Tool", "Description")
 
 
@@ -44,8 +45,11 @@ def search(
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
     text = " ".join(query)
-    found = inventory.look(options, loaded, lambda running: found_tools(running, text, limit, of_server))
+    request = Request(text, limit, of_server)
+    found = inventory.look(options, loaded, request.found, request.look_up_meaning)
     inventory.tell_age(found.age_seconds, options.screen)
+    if request.lacks_meaning:
+        options.screen.note(WITHOUT_MEANING)
     if not found.fits:
         options.screen.note(NOTHING_FITS)
     if options.as_json:
@@ -91,14 +95,31 @@ class Listing:
         return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age, **self.engine}
 
 
-def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
-    """Search for tools and skills, best first."""
-    found, fits = session.own_tools.explained(query, limit, server)
-    close = () if found else tuple(nearest(query, session.tools.names()))
-    rows = _rows(session, [item for item, _ in found])
-    explanations = tuple(why for _, why in found)
-    failures, engine = tuple(session.failures()), session.engine_as_json
-    return Listing(rows, failures, session.age_seconds, close, explanations, fits or not found, engine)
+@dataclass
+class Request:
+    """A search, and the meaning of its query."""
+
+    query: str
+    limit: int
+    server: str | None
+    meaning: Meaning | None = None
+    lacks_meaning: bool = False
+    """Whether the results are ranked by words, although meaning is searched, too."""
+
+    async def look_up_meaning(self, session: Session) -> None:
+        """Ask for the meaning of the query, if there is a tool to compare it with."""
+        if session.tools.names():
+            self.meaning = await session.meaning_of(self.query)
+            self.lacks_meaning = self.meaning is None and session.own_tools.wants_meaning(self.query)
+
+    def found(self, session: Session) -> Listing:
+        """Search for tools and skills, best first."""
+        found, fits = session.own_tools.explained(self.query, self.limit, self.server, self.meaning)
+        close = () if found else tuple(nearest(self.query, session.tools.names()))
+        rows = _rows(session, [item for item, _ in found])
+        explanations = tuple(why for _, why in found)
+        failures, engine = tuple(session.failures()), session.engine_as_json
+        return Listing(rows, failures, session.age_seconds, close, explanations, fits or not found, engine)
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
@@ -117,7 +138,14 @@ def _explanation(why: Explanation) -> dict[str, Any]:
             for part in why.contributions
         ],
         "missing": why.missing,
+        "meaning": _part_of_meaning(why),
     }
+
+
+def _part_of_meaning(why: Explanation) -> dict[str, Any] | None:
+    if why.similarity is None or not why.meaning_factor:
+        return None
+    return {"score": why.meaning_score, "factor": why.meaning_factor, "similarity": round(why.similarity, 4)}
 
 
 def _rows(session: Session, found: Sequence[Item | Skill]) -> tuple[Row, ...]:

@@ -5,6 +5,7 @@ a server are refused, and the lists that one command caches are good for the nex
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -45,7 +46,11 @@ from search_mcp.wire.structs import Fields, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Open
+    from search_mcp.search import Meaning
 
+MEANING_SECONDS = 5.0
+"""Time limit for the meaning of a query: about as long as 250 vectors take."""
+MEANING_PAUSE_SECONDS = 0.1
 LISTING_SECONDS = 15.0
 """Time limit for the lists of a server after its start."""
 _Answer = TypeVar("_Answer")
@@ -195,6 +200,24 @@ class Session:
 
         return await _answer(submit)
 
+    async def meaning_of(self, query: str) -> "Meaning | None":
+        """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
+        await self._engine.prepare_meanings()
+        own_tools, ends = self.own_tools, time.monotonic() + MEANING_SECONDS
+        while own_tools.advance():
+            pass
+        while own_tools.wants_meaning(query) and (left := ends - time.monotonic()) > 0:
+            meaning: Meaning | None = await _answer(partial(_ask, own_tools, query, left))
+            if meaning is not None:
+                return meaning
+            await anyio.sleep(MEANING_PAUSE_SECONDS)  # time to make vectors
+        return None
+
+
+def _ask(own_tools: OwnTools, query: str, seconds: float, reply: "Callable[[Meaning | None], None]") -> Cancel:
+    stop = own_tools.meaning_of(query, reply, seconds)
+    return lambda _reason: stop()
+
 
 async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
     """Wait for the answer passed to a callback; a cancelled wait cancels the request."""
@@ -258,13 +281,21 @@ def run_alone(work: Callable[[], Awaitable[_Answer]]) -> _Answer:
     return unwrapped(lambda: anyio.run(interruptible, work))
 
 
-def read_cache(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:
-    """Run a function with the cached servers; none is started."""
+def read_cache(
+    config: Config,
+    profile: Profile | None,
+    look: Callable[[Session], _Answer],
+    prepare: Callable[[Session], Awaitable[None]] | None = None,
+) -> _Answer:
+    """Run a function with the cached servers, after another one that may wait; none is started."""
 
     async def main() -> _Answer:
         session, aggregator = _assemble(config, profile, CachedLists, {}, runs=False)
         session.read_cache()
         await aggregator.compare_recalled()
+        if prepare is not None:
+            await prepare(session)
+        aggregator.end_meanings()
         return look(session)
 
     return asyncio.run(main())  # loads less than anyio.run

@@ -237,8 +237,7 @@ class Aggregator:
                     self._source.release(backend)
                 tasks.cancel_scope.cancel()
                 self._forget_results()
-                if self._meaning_source is not None:
-                    self._meaning_source.end()
+                self.end_meanings()
         self._finish_usage()
         self._own_file_queue.finish()
 
@@ -257,6 +256,11 @@ class Aggregator:
             return False
         self._tasks.start_soon(work)
         return True
+
+    def end_meanings(self) -> None:
+        """End the process that makes vectors, unless another engine uses it."""
+        if self._meaning_source is not None:
+            self._meaning_source.end()
 
     async def prepare_meanings(self) -> None:
         """Read the secrets of the address that makes vectors, for a command, which runs no tasks."""

@@ -22,12 +22,16 @@ class Finder(Protocol):
         """Index tools and skills for some milliseconds; return whether more is due."""
         ...
 
+    def wants_meaning(self, query: str) -> bool:
+        """Return whether the meaning of a query may change the answer, and may be found."""
+        ...
+
     def ask(
         self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None
     ) -> Callable[[], None]:
         """Give the meaning of a query to a function, once, in a short time; return what stops that.
 
-        `None` is given if there is no meaning, at once if none is needed.
+        `None` is given if there is no meaning, at once if none is wanted.
         """
         ...
 

@@ -36,6 +36,7 @@ class MeaningSource:
         self._shared, self._later, self._dependencies, self._start_soon = shared, later, dependencies, start_soon
         self._key: Hashable = None
         self._meanings: Meanings | None = None
+        self._address: EmbeddingsAddress | None = None
         self._filled: tuple[EmbeddingsAddress, Address] | None = None  # the address with sources, and without
         self._reported = ""
 
@@ -48,8 +49,11 @@ class MeaningSource:
         if chosen.opening is None or reason:
             self.end()
             return None
-        # A key from a source of secrets may be another one for each client.
-        own = (id(self), address) if address is not None and address.unfilled is not None else None
+        if address == self._address:
+            address = self._address
+        self._address = address
+        # A key from a source of secrets may be another one for each client. Its process keeps both objects.
+        own = (id(self), id(address)) if address is not None and address.unfilled is not None else None
         key = chosen.key, own
         if key != self._key or self._meanings is None:
             self.end()

@@ -159,6 +159,11 @@ class Meanings:
         self._failures = 0
         self._reported: set[str] = set()
 
+    @property
+    def may_answer(self) -> bool:
+        """Whether a process runs, or may be started."""
+        return self._running is not None or (self._failures < MOST_FAILURES and not self._has_ended)
+
     def ask(
         self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
     ) -> Callable[[], None]:
@@ -256,6 +261,7 @@ class Meanings:
         if isinstance(answer, Failure):
             self._failures = MOST_FAILURES  # a missing model or library: another process would say the same
             self._report(answer.failure)
+            self._end_process()
         elif isinstance(answer, Problem):
             if answer.problem:
                 self._report(answer.problem)

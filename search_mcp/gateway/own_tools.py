@@ -95,6 +95,10 @@ class OwnTools:
         query = arguments.get("query")
         return self.meaning_of(query if isinstance(query, str) else "", use)
 
+    def wants_meaning(self, query: str) -> bool:
+        """Return whether the meaning of a query may change the answer of a search, and may be found."""
+        return self._index.wants_meaning(query)
+
     def meaning_of(
         self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None
     ) -> Callable[[], None]:

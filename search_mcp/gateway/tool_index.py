@@ -195,11 +195,19 @@ class ToolIndex:
         self._rounds, self._is_current = 0, True  # until the next search
         return False
 
+    def wants_meaning(self, query: str) -> bool:
+        """Return whether the meaning of a query may change the answer, and may be found."""
+        return self._wanted(query) is not None
+
+    def _wanted(self, query: str) -> "Meanings | None":
+        meanings = self._meanings() if self._shared.index.uses_meaning(query) else None
+        return meanings if meanings is not None and meanings.may_answer else None
+
     def ask(
         self, query: str, use: Callable[[Meaning | None], None], patience_seconds: float | None = None
     ) -> Callable[[], None]:
         """Give the meaning of a query to a function, once, in a short time; return what stops that."""
-        meanings = self._meanings() if self._shared.index.uses_meaning(query) else None
+        meanings = self._wanted(query)
         if meanings is None:
             use(None)
             return _nothing

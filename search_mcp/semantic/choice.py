@@ -54,7 +54,17 @@ def _stamp(folder: Path) -> int:
 
 def missing_libraries(*, is_local: bool = True) -> list[str]:
     """Name the libraries that are not installed, for the local model or for an address."""
-    return [name for name in (_LIBRARIES if is_local else _OF_ADDRESSES) if find_spec(name) is None]
+    return [name for name in (_LIBRARIES if is_local else _OF_ADDRESSES) if not _is_installed(name)]
+
+
+_installed: set[str] = set()
+"""Libraries that were found, which takes a millisecond; a search asks for them again."""
+
+
+def _is_installed(name: str) -> bool:
+    if name not in _installed and find_spec(name) is not None:
+        _installed.add(name)
+    return name in _installed
 
 
 def command(vectors: Path) -> list[str]:

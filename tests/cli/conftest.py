@@ -109,7 +109,9 @@ def _environment(process: Path) -> list[bytes]:
 @pytest.fixture
 def place(tmp_path: Path, fork_server: ForkServer | None) -> Place:
     inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
-    folders = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    folders = {
+        name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    }
     no_network = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # no network, on every machine
     return Place(
         tmp_path, {**inherited, **folders, **no_network, "HOME": str(tmp_path), "PYTHONUTF8": "1"}, fork_server

@@ -1,7 +1,7 @@
 """Clients of one process share a search index where everything in it is equal, and nothing else."""
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pytest
 from hypothesis import given
@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.in_common import InCommon
+from search_mcp.gateway.meanings import Comparable
 from search_mcp.gateway.tool_index import ToolIndex, key_of
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
+from search_mcp.search import Meaning, compared
 from search_mcp.wire import payload
 
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -29,10 +31,28 @@ def tools(*names: str) -> ServerList:
     return ServerList(tuple(map(Entry, names, fields)))
 
 
+class FakeMeanings:
+    """Gives the similarities that it was made with, and keeps the texts that it is asked to compare."""
+
+    def __init__(self, **similarities: float) -> None:
+        self.similarities = {name.replace("__", "."): number for name, number in similarities.items()}
+        self.may_answer = True
+        self.texts: dict[str, str] = {}
+        self.versions: list[int] = []
+
+    def ask(self, catalogue: Comparable, _query: str, use: Callable[[Meaning | None], None]) -> Callable[[], None]:
+        self.texts = dict(catalogue.texts)
+        self.versions.append(catalogue.texts_version)
+        use(compared(self.similarities))
+        return lambda: None
+
+
 class Client:
     """One client's catalogue and the search in it."""
 
-    def __init__(self, in_common: InCommon, lists: Mapping[str, str], **entry: object) -> None:
+    def __init__(
+        self, in_common: InCommon, lists: Mapping[str, str], meanings: FakeMeanings | None = None, **entry: object
+    ) -> None:
         configs = [ServerConfig(name=name, command="x", **entry) for name in lists]  # type: ignore[arg-type]
         self.catalog = Catalog(configs, in_common.named_once)
         self.facts = {name: ServerFacts("", ()) for name in lists}
@@ -41,7 +61,16 @@ class Client:
         for server, name in lists.items():
             self.put(server, name)
         # The clock runs out at once: each call of `advance` indexes one tool.
-        self.index = ToolIndex(self.catalog, lambda: self.facts, self._statuses, in_common, iter(range(10**6)).__next__)
+        self.meanings = meanings
+        clock = iter(range(10**6)).__next__
+        self.index = ToolIndex(
+            self.catalog,
+            lambda: self.facts,
+            self._statuses,
+            in_common,
+            clock,
+            lambda: self.meanings,  # type: ignore[arg-type, return-value]
+        )
 
     def _statuses(self) -> Iterable[Status]:
         for server, title in self.titles.items():
@@ -54,7 +83,9 @@ class Client:
     def finds(self, query: str = "read file") -> tuple[list[str], bool]:
         while self.index.advance():
             pass
-        found, fits = self.index.search(query, 10, None)
+        given: list[Meaning | None] = []
+        self.index.ask(query, given.append)
+        found, fits = self.index.search(query, 10, None, *given)
         return list(map(key_of, found)), fits
 
 
@@ -83,7 +114,7 @@ def test_equal_clients_share_an_index_and_its_making(in_common: InCommon) -> Non
 def test_a_client_with_anything_else_has_its_own(in_common: InCommon, other: str) -> None:
     one = Client(in_common, {"a": "files"})
     lists = {"a": "fewer files"} if other == "list" else {"a": "files", **({"b": "none"} if other == "server" else {})}
-    another = Client(in_common, lists, **({"prefix": "p"} if other == "names" else {}))
+    another = Client(in_common, lists, **({"prefix": "p"} if other == "names" else {}))  # type: ignore[arg-type]
     if other == "server":
         another.put("b", "issues")
     if other == "facts":
@@ -143,3 +174,60 @@ def test_each_client_finds_what_it_would_find_alone(taken: list[tuple[int, str, 
             client.put(act, name)
     for client in clients:
         assert client.finds() == Client(InCommon(), client.lists).finds()
+
+
+def test_tools_and_skills_are_found_by_their_meaning(in_common: InCommon) -> None:
+    meanings = FakeMeanings(a__write_file=0.5)
+    client = Client(in_common, {"a": "files"}, meanings)
+    uri = "skill://refunds/SKILL.md"
+    about = {"uri": uri, "frontmatter": {"name": "refunds", "description": "Gives back."}, "resources": "dynamic"}
+    client.catalog.put("a", Kind.SKILLS, ServerList((Entry(uri, payload.fields(payload.encode(about))),)))
+    assert client.finds("umbrella")[0] == ["a.write_file"]
+    assert meanings.texts == {
+        "a.read_file": "read file: To read_file.",
+        "a.write_file": "write file: To write_file.",
+        "a.delete_file": "delete file: To delete_file.",
+        f"skill {uri}": "refunds: Gives back.",
+    }
+    meanings.similarities[f"skill {uri}"] = 0.6
+    assert client.finds("umbrella")[0] == [f"skill {uri}", "a.write_file"]
+
+
+def test_texts_follow_the_catalogue(in_common: InCommon) -> None:
+    meanings = FakeMeanings()
+    client = Client(in_common, {"a": "files", "b": "issues"}, meanings)
+    client.finds("umbrella")
+    client.finds("umbrella")
+    client.put("a", "fewer files")
+    client.finds("umbrella")
+    assert "a.write_file" not in meanings.texts
+    assert "b.list_issues" in meanings.texts
+    assert meanings.versions == [1, 1, 2]
+
+
+def test_a_client_without_meaning_makes_no_texts(in_common: InCommon) -> None:
+    without, one = Client(in_common, {"a": "files"}), Client(in_common, {"a": "files"}, FakeMeanings(a__write_file=0.5))
+    assert without.finds("umbrella")[0] == []
+    (shared,) = in_common.indexes
+    assert shared.texts == {}
+    assert one.finds("umbrella")[0] == ["a.write_file"]
+    assert indexes(in_common) == 1
+    assert without.finds("umbrella")[0] == []
+    assert not without.index.wants_meaning("umbrella")
+
+
+@pytest.mark.parametrize("query", ["read_file", "server:a file", "", "a.read_file"])
+def test_the_meaning_of_an_exact_query_is_not_asked_for(in_common: InCommon, query: str) -> None:
+    meanings = FakeMeanings(a__write_file=0.5)
+    client = Client(in_common, {"a": "files"}, meanings)
+    client.finds("umbrella")
+    client.finds(query)
+    assert meanings.versions == [1]
+
+
+def test_meanings_that_ended_for_good_are_not_asked_for(in_common: InCommon) -> None:
+    meanings = FakeMeanings(a__write_file=0.5)
+    client = Client(in_common, {"a": "files"}, meanings)
+    meanings.may_answer = False
+    assert client.finds("umbrella")[0] == []
+    assert meanings.versions == []

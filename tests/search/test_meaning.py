@@ -140,7 +140,8 @@ def test_the_explanation_has_what_the_score_gained(server: str | None) -> None:
     (found,) = index.answer(query, 1, server=server, meaning=meaning).hits
     explanation = index.explain(query, "many.erase_7", meaning, server=server)
     assert explanation is not None
-    assert (found.name, found.score) == ("many.erase_7", pytest.approx(explanation.meaning_score))
+    assert found.name == "many.erase_7"
+    assert found.score == pytest.approx(explanation.meaning_score)
 
 
 def test_the_explanation_is_unchanged_without_meaning() -> None:

@@ -1,0 +1,293 @@
+"""`serve` with a sentence model: the real command, the real process that makes vectors, a tiny model.
+
+No tool has the word of the query, so the words find nothing, and whatever is found was found by its meaning.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes.conftest import write
+from processes.run import Json, Run, server
+from processes.shared import Home
+from real.processes import living, wait_until_gone
+from sentence_models import tiny
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc, and where the data folder is")
+
+DRAW = server("has_tools", "draw=draw a picture", "mail=send mail")
+READ = server("has_tools", "read=read the file")
+QUERY = "time"
+PROGRAM = "search_mcp.semantic.worker"
+
+
+def names_in(result: Json) -> list[str]:
+    return [each.split("(")[0].split(":")[0] for each in result["structuredContent"]["results"]]
+
+
+class Searcher:
+    """A client that searches."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def found(self, query: str = QUERY, **arguments: Any) -> list[str]:
+        results = self.run.asks("tools/call", name="search_tools", arguments={"query": query, **arguments})
+        return names_in(results)
+
+    def until_found(self, query: str = QUERY, **arguments: Any) -> list[str]:
+        """Search until the meaning of the query is known."""
+        names: list[str] = []
+
+        def is_found() -> bool:
+            names[:] = self.found(query, **arguments)
+            return bool(names)
+
+        self.run.waits_until(is_found)
+        return names
+
+
+def workers(mark: str) -> list[int]:
+    """Return the processes that make vectors."""
+    return [pid for pid in sorted(living(mark)) if PROGRAM in _command(pid)]
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+class House:
+    """A home with a model."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.model = folder / "data" / "search-mcp" / "semantic"
+        self.vectors = folder / "cache" / "search-mcp" / "vectors"
+        self.environment = {"XDG_DATA_HOME": str(folder / "data")}
+
+    def serves(self, servers: dict[str, Any], environment: dict[str, str] | None = None, **settings: Any) -> Run:
+        run = Run(self.folder, self.folder / "servers.json", {**self.environment, **(environment or {})})
+        write(run, servers, firstListSeconds=60, **settings)
+        return run
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    made = House(tmp_path)
+    tiny(made.model)
+    return made
+
+
+def test_tools_are_found_by_their_meaning_once_there_are_vectors(house: House) -> None:
+    with house.serves({"one": DRAW, "two": READ}) as run:
+        run.opens()
+        client = Searcher(run)
+        run.asks("tools/list")
+        assert workers(run.mark) == []  # not before the first search
+        assert client.found() == []
+        names = client.until_found()
+        assert set(names) <= {"one.draw", "one.mail", "two.read"}
+        (worker,) = workers(run.mark)
+        assert os.getpriority(os.PRIO_PROCESS, worker) == 19
+        assert client.found(server="one") == [name for name in names if name.startswith("one")]
+        assert client.found("two.read") == ["two.read"]
+        assert client.found("server:two picture") == ["two.read"]  # the server is exact
+    assert (house.vectors / "vectors.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_killed_process_is_started_again(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        client = Searcher(run)
+        names = client.until_found()
+        (worker,) = workers(run.mark)
+        os.kill(worker, signal.SIGKILL)
+        assert client.until_found() == names
+        run.waits_until(lambda: worker not in workers(run.mark))
+        run.logs("! search by meaning: its process ended with -9; tools are ranked by words")
+
+
+def test_the_process_ends_with_a_killed_serve(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        Searcher(run).until_found()
+        run.process.kill()
+        run.process.wait()
+        assert not wait_until_gone(run.mark)
+
+
+@pytest.mark.parametrize("semantic", ["off", None])
+def test_nothing_is_loaded_or_started_without_it(house: House, semantic: str | None) -> None:
+    if semantic is None:
+        (house.model / "model.json").unlink()
+    with house.serves({"one": DRAW}, {"PYTHONPROFILEIMPORTTIME": "1"}, search={"semantic": semantic}) as run:
+        run.opens()
+        client = Searcher(run)
+        assert client.found("picture") == ["one.draw"]
+        assert client.found() == []
+        assert workers(run.mark) == []
+        maps = Path(f"/proc/{run.process.pid}/maps").read_text()
+        assert "onnx" not in maps
+        assert "numpy" not in maps
+    assert b"search_mcp.search" in run.stderr
+    for module in (b"search_mcp.semantic", b"search_mcp.gateway.meaning"):
+        assert module not in run.stderr
+    assert not house.vectors.exists()
+
+
+def test_an_edit_of_the_setting_is_followed(house: House) -> None:
+    with house.serves({"one": DRAW}, search={"semantic": "local"}) as run:
+        run.opens()
+        client = Searcher(run)
+        names = client.until_found()
+        write(run, {"one": DRAW}, search={"semantic": "off"})
+        run.waits_until(lambda: not workers(run.mark))
+        assert client.found() == []
+        assert workers(run.mark) == []
+        write(run, {"one": DRAW})
+        assert client.until_found() == names
+
+
+def test_a_model_that_is_installed_later_is_used(house: House) -> None:
+    model = house.model / "model.json"
+    kept = model.read_bytes()
+    model.unlink()
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        client = Searcher(run)
+        assert client.found() == []
+        model.write_bytes(kept)
+        assert client.until_found()
+
+
+def broken(house: House) -> dict[str, Any]:
+    (house.model / "model.onnx").write_bytes(b"nonsense")
+    return {}
+
+
+def missing(house: House) -> dict[str, Any]:
+    (house.model / "model.json").unlink()
+    return {"search": {"semantic": "local"}}
+
+
+def without_key(house: House) -> dict[str, Any]:
+    address = {"url": "http://127.0.0.1:9/v1", "model": "m", "apiKey": "${file:missing}"}
+    return {"search": {"semantic": address}}
+
+
+FAILURES = [
+    (broken, "cannot be loaded"),
+    (missing, "no sentence model is installed; `search-mcp semantic setup` installs one"),
+    (without_key, "apiKey: the file missing does not exist"),
+]
+
+
+@pytest.mark.parametrize(("prepare", "reason"), FAILURES, ids=[prepare.__name__ for prepare, _ in FAILURES])
+def test_a_failure_is_one_line_of_the_log(
+    house: House, prepare: Callable[[House], dict[str, Any]], reason: str
+) -> None:
+    with house.serves({"one": DRAW}, **prepare(house)) as run:
+        run.opens()
+        client = Searcher(run)
+        assert client.found("picture") == ["one.draw"]
+        run.logs(reason)
+        for _ in range(5):
+            assert client.found() == []
+        assert client.found("picture") == ["one.draw"]
+    assert run.stderr.count(b"! search by meaning") == 1
+
+
+def test_vectors_that_cannot_be_kept_are_used(house: House) -> None:
+    house.vectors.parent.mkdir(parents=True)
+    house.vectors.touch()
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        assert Searcher(run).until_found()
+        run.logs("! search by meaning: vectors are not kept on disk")
+    assert run.stderr.count(b"! search by meaning") == 1
+
+
+def test_many_searches_at_once(house: House) -> None:
+    with house.serves({"one": DRAW, "two": READ}) as run:
+        run.opens()
+        client = Searcher(run)
+
+        def ask_at_once() -> list[list[str]]:
+            asked = [run.sends("tools/call", name="search_tools", arguments={"query": QUERY}) for _ in range(20)]
+            return [names_in(run.answer(each)["result"]) for each in asked]
+
+        at_first, names, then = ask_at_once(), client.until_found(), ask_at_once()
+        assert all(each in ([], names) for each in (*at_first, *then))
+        assert len(workers(run.mark)) == 1
+
+
+def test_a_search_can_be_cancelled_while_it_asks(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        client = Searcher(run)
+        client.found("picture")
+        os.kill(workers(run.mark)[0], signal.SIGSTOP)
+        asked = run.sends("tools/call", name="search_tools", arguments={"query": QUERY})
+        run.cancels(asked)
+        assert client.found("picture") == ["one.draw"]  # without an answer of the stopped process
+        run.hears()
+        assert not [each for each in run.others if each.get("id") == asked]
+        os.kill(workers(run.mark)[0], signal.SIGCONT)
+        assert client.until_found()
+
+
+def test_changed_tools_are_found(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        client = Searcher(run)
+        client.until_found()
+        write(run, {"one": DRAW, "two": READ})
+        run.waits_until(lambda: "two.read" in client.found())
+
+
+def test_clients_of_one_engine_find_their_own_tools(house: House) -> None:
+    home = Home(house.folder, {"one": DRAW, "two": READ})
+    with (
+        home,
+        home.client(house.environment) as first,
+        home.client(house.environment, ["--servers", "two"]) as second,
+    ):
+        for run in (first, second):
+            run.opens()
+        both, own = Searcher(first).until_found(), Searcher(second).until_found()
+        assert own == ["two.read"]
+        assert {name.partition(".")[0] for name in both} == {"one", "two"}
+        assert Searcher(first).found() == both
+        assert len(workers(home.mark)) == 1
+        write(first, {"one": DRAW, "two": READ}, engine="shared", search={"semantic": "off"})
+        first.waits_until(lambda: not workers(home.mark))
+        assert Searcher(second).found() == []
+
+
+def test_a_command_finds_tools_by_their_meaning(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        names = Searcher(run).until_found()
+        done = run.types("search", "--config", str(run.config), "--json", "--explain", QUERY)
+    (first, *_) = found = json.loads(done.stdout)["tools"]
+    assert [each["name"] for each in found] == names
+    meaning = first["explanation"]["meaning"]
+    assert meaning["score"] == pytest.approx(meaning["factor"] * meaning["similarity"], rel=1e-3)
+    assert meaning["score"] == first["explanation"]["score"] > 0
+
+
+def test_check_says_why_it_is_off(house: House) -> None:
+    missing(house)
+    with house.serves({"one": DRAW}, search={"semantic": "local"}) as run:
+        notes = json.loads(run.types("check", "--config", str(run.config), "--json").stdout)["notes"]
+        assert notes == [f"Search by meaning is off: {FAILURES[1][1]}."]
+        write(run, {"one": DRAW}, search={"semantic": "off"})
+        assert json.loads(run.types("check", "--config", str(run.config), "--json").stdout)["notes"] == []
