@@ -27,7 +27,7 @@ ROOMS = (
 FEWER_ROOMS = {
     # rooms that import from these others only
     "search": {"wire", "model"},
-    "semantic": {"root", "wire", "model"},
+    "semantic": {"root", "wire", "model", "config"},
     "clients": {"root", "wire", "model", "config", "catalog"},
     "dialects": {"wire", "model", "catalog"},
     "auth": {"root", "wire", "model", "config"},

@@ -33,6 +33,7 @@ class Encoder:
     """A loaded model: a `TextEncoder`."""
 
     batch = BATCH
+    waits = False
 
     def __init__(self, folder: Path, model: Model) -> None:
         """Load a model.
@@ -78,6 +79,9 @@ class Encoder:
     def texts(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, as rows of 32-bit floats."""
         return self._encode([self._model.text_prefix + text for text in texts])
+
+    def close(self) -> None:
+        """Do nothing: a batch takes a fraction of a second."""
 
     def _encode(self, texts: Sequence[str]) -> Any:
         numpy = self._numpy

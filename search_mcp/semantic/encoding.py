@@ -8,7 +8,9 @@ class TextEncoder(Protocol):
     """Makes vectors of texts. They have the length 1, so their product is the cosine."""
 
     batch: int
-    """Texts that are encoded at once; queries wait for them."""
+    """Texts that are encoded at once."""
+    waits: bool
+    """Whether it waits for others most of the time; then queries and texts may be encoded by two threads at once."""
 
     @property
     def identity(self) -> str:
@@ -34,13 +36,21 @@ class TextEncoder(Protocol):
         ...
 
     def texts(self, texts: Sequence[str]) -> Any:
-        """Return the vectors of some texts, as rows.
+        """Return the vectors of some texts, as rows; NaN for a text that has none.
 
         Raises:
             EncodingError: they cannot be made now.
         """
         ...
 
+    def close(self) -> None:
+        """End what is under way; called by another thread."""
+        ...
+
 
 class EncodingError(Exception):
     """Vectors cannot be made now, and perhaps later; the text says why, without secrets."""
+
+
+class ChangedError(EncodingError):
+    """Another model makes the vectors than before: only a new encoder may go on, which has another identity."""

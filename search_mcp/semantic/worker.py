@@ -273,7 +273,7 @@ def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> 
     if first is None:
         return
     try:
-        encoder = encoder_of(payload.typed(first, _OPENING))
+        encoder = encoder_of(payload.typed(first, _OPENING), file)
         comparison = Comparison(encoder, VectorStore(file, encoder.identity), file.with_name(f"{file.name}.lock"))
     except ModelError as exc:
         write(payload.encode_bytes(Failure(str(exc))) + b"\n")
@@ -283,14 +283,14 @@ def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> 
     run(comparison, lines, write)
 
 
-def encoder_of(opening: Local | Address) -> TextEncoder:
-    """Load what makes the vectors.
+def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
+    """Load what makes the vectors that a file keeps.
 
     Raises:
         ModelError: it cannot be loaded.
     """
     if isinstance(opening, Address):
-        remote: TextEncoder = import_module("search_mcp.semantic.address_encoder").AddressEncoder(opening)
+        remote: TextEncoder = import_module("search_mcp.semantic.address_encoder").AddressEncoder(opening, file)
         return remote
     local: TextEncoder = import_module("search_mcp.semantic.encoder").loaded(Path(opening.folder))
     return local
