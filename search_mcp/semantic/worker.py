@@ -13,12 +13,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from search_mcp.files import locked
-from search_mcp.semantic.encoding import EncodingError, TextEncoder
+from search_mcp.semantic.encoding import ChangedError, EncodingError, TextEncoder
 from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.semantic.models import ModelError
 from search_mcp.semantic.vector_store import VectorStore
@@ -31,7 +32,9 @@ SHARED_BATCH = 32
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
 MOST_REFUSALS = 100
-"""Refusals of the lock, about ten seconds, after which the texts that are missing are encoded without it."""
+"""Refusals of the lock without new vectors in the file, about ten seconds; then texts are encoded without it."""
+MOST_REFUSALS_OF_ADDRESS = 700
+"""The same for an address, which may take a minute to load its model."""
 RETRY_SECONDS = 30.0
 MOST_RETRY_SECONDS = 600.0
 """Pause after vectors could not be made, which is doubled each time up to this."""
@@ -42,6 +45,8 @@ STORED = "<f2"
 """Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
 DIGITS = 4
 """Digits of a similarity; later ones depend on the texts that were encoded together."""
+_ENCODED = b""
+"""A line of this process to itself: another thread has encoded a batch."""
 _OPENING: Any = Local | Address
 _REQUEST: Any = Texts | Forget | Query
 
@@ -96,6 +101,9 @@ class Comparison:
         self._due = 0.0  # when texts are encoded again
         self._retry_seconds = RETRY_SECONDS
         self._of_encoder = self._of_file = ""
+        self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch of another thread
+        self._encoded: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its vectors, or an exception
+        self.on_encoded: Callable[[], None] = _nothing  # called by that thread; `finish` is to be called then
 
     @property
     def problem(self) -> str:
@@ -105,6 +113,11 @@ class Comparison:
     @property
     def is_complete(self) -> bool:
         return not self._missing
+
+    @property
+    def is_encoding(self) -> bool:
+        """Whether another thread makes vectors."""
+        return self._under_way is not None
 
     @property
     def is_given_up(self) -> bool:
@@ -159,10 +172,12 @@ class Comparison:
             return None
         try:
             vector = self._encoder.query(query)
+        except ChangedError:
+            raise
         except EncodingError as exc:
             self._fail(exc)
             return None
-        self._of_encoder = ""
+        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
         self._note_width(len(vector))
         return vector
 
@@ -172,24 +187,66 @@ class Comparison:
         They are kept in memory even if the file cannot be written. A process that was stopped while it had the lock is
         not waited for.
         """
-        has_waited = self._refusals >= MOST_REFUSALS
+        most_refusals = MOST_REFUSALS_OF_ADDRESS if self._encoder.waits else MOST_REFUSALS
+        has_waited = self._refusals >= most_refusals
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(contextlib.nullcontext() if has_waited else locked(self._lock, 0.0))
             except TimeoutError:
-                self._refusals += 1
+                self._refusals = 0 if self._take_stored() else self._refusals + 1
                 self._due = self._clock() + BUSY_SECONDS
                 return
             self._due = 0.0
-            self._add(self._stored(self._missing[-SHARED_BATCH:]))
-            self._missing = [text for text in self._missing if text not in self._rows.positions]
-            if batch := self._missing[-self._encoder.batch :]:
-                self._encode(batch)
-        self._refusals = MOST_REFUSALS if has_waited and not self.is_complete else 0
+            self._take_stored()
+            batch = self._missing[-self._encoder.batch :]
+            if batch and self._encoder.waits:
+                self._begin(batch, held.pop_all())
+            elif batch:
+                self._take(batch, partial(self._encoder.texts, batch))
+        self._refusals = most_refusals if has_waited and not self.is_complete else 0
+
+    def _take_stored(self) -> bool:
+        """Take vectors of the next texts that another process made; return whether there are any."""
+        before = len(self._missing)
+        self._add(self._stored(self._missing[-max(SHARED_BATCH, self._encoder.batch) :]))
+        self._missing = [text for text in self._missing if text not in self._rows.positions]
+        return len(self._missing) < before
+
+    def _begin(self, batch: Sequence[str], held: contextlib.ExitStack) -> None:
+        """Let another thread encode a batch, so that queries do not wait for it; the lock is held meanwhile."""
+        self._under_way = batch, held
+        # A daemon: a process that ends does not wait for an answer.
+        threading.Thread(target=self._encode, args=(batch,), name="texts", daemon=True).start()
 
     def _encode(self, batch: Sequence[str]) -> None:
         try:
-            rows = self._encoder.texts(batch).astype(STORED)
+            self._encoded.put(self._encoder.texts(batch))
+        except Exception as exc:  # raised again by the thread that takes it
+            self._encoded.put(exc)
+        self.on_encoded()
+
+    def finish(self) -> None:
+        """Take the vectors that another thread made.
+
+        Raises:
+            ChangedError: the process must end.
+        """
+        if self._under_way is not None:
+            (batch, held), self._under_way = self._under_way, None
+            with held:
+                self._take(batch, self._result)
+
+    def _result(self) -> Any:
+        found = self._encoded.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _take(self, batch: Sequence[str], encoded: Callable[[], Any]) -> None:
+        try:
+            rows = encoded().astype(STORED)
+        except ChangedError:
+            raise
         except EncodingError as exc:
             self._fail(exc)
             return
@@ -234,8 +291,13 @@ class Comparison:
 
 
 def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write: Callable[[bytes], None]) -> None:
-    """Answer lines until there is no further one, or none for a long time; make vectors between them."""
+    """Answer lines until there is no further one, or none for a long time; make vectors between them.
+
+    Raises:
+        ChangedError: another model makes the vectors than those in the file.
+    """
     reported, asked_at = "", time.monotonic()
+    comparison.on_encoded = lambda: lines.put(_ENCODED)
     while True:
         if comparison.problem != reported:
             reported = comparison.problem
@@ -243,7 +305,9 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
         rests = comparison.is_complete or comparison.is_given_up
         until_end = max(0.0, asked_at + IDLE_SECONDS - time.monotonic())
         try:
-            if comparison.is_complete:
+            if comparison.is_encoding:
+                line = lines.get()
+            elif comparison.is_complete:
                 line = lines.get(timeout=until_end)
             else:
                 line = lines.get(timeout=min(until_end, comparison.pause) if rests else comparison.pause)
@@ -255,6 +319,9 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
             continue
         if line is None:
             return
+        if line == _ENCODED:
+            comparison.finish()
+            continue
         asked_at = time.monotonic()
         asked: Texts | Forget | Query = payload.typed(line, _REQUEST)
         if isinstance(asked, Texts):
@@ -279,8 +346,15 @@ def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> 
         write(payload.encode_bytes(Failure(str(exc))) + b"\n")
         return
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(given, lines), name="stdin", daemon=True).start()
-    run(comparison, lines, write)
+    threading.Thread(target=_read, args=(given, lines, encoder.close), name="stdin", daemon=True).start()
+    try:
+        run(comparison, lines, write)
+    except ChangedError as exc:  # the next process makes the vectors anew
+        write(payload.encode_bytes(Problem(str(exc))) + b"\n")
+
+
+def _nothing() -> None:
+    """Do nothing: no other thread encodes."""
 
 
 def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
@@ -296,10 +370,11 @@ def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
     return local
 
 
-def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]") -> None:
+def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]", close: Callable[[], None]) -> None:
     for line in given:
         lines.put(line)
     lines.put(None)
+    close()  # a request that is under way, which the process would wait for
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
