@@ -47,16 +47,23 @@ def filled(address: EmbeddingsAddress, values: Values) -> EmbeddingsAddress:
     return found
 
 
-def remarks(written: Embeddings) -> Iterator[Complaint]:
+def remarks(address: EmbeddingsAddress) -> Iterator[Complaint]:
     """Yield remarks on an address that do not prevent its use."""
-    if addresses.is_unencrypted(written.url):
-        problem = "the texts of your tools, the queries and the key are sent unencrypted to an http address"
+    if address.problem is None and addresses.is_unencrypted(address.url):
+        problem = "the texts of your tools and all queries are sent unencrypted to an http address"
         yield ("url",), problem, "use https if the service has it"
 
 
 def _complaints(url: str, model: str, key: str, *, is_filled: bool) -> Iterator[Complaint]:
     if (is_filled or not may_have_sources(url)) and not addresses.is_address(url):
         yield ("url",), "its url is not an http or https address", 'write "http://localhost:11434/v1"'
+    elif (key or addresses.public(url) != url) and addresses.is_unencrypted(url):
+        # As for the endpoints of logins, which "MUST be served over HTTPS" except on this computer.
+        yield (
+            ("url",),
+            "its key would be sent unencrypted to an http address",
+            "use its https address, or remove the key",
+        )
     if not model.strip():
         yield ("model",), "it names no model", 'write the name that the service uses, such as "nomic-embed-text"'
     if (is_filled or not may_have_sources(key)) and not addresses.is_header_value(key):

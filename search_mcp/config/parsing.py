@@ -300,7 +300,7 @@ def _embeddings(
     if named and address.unfilled is not None:
         address = structs.replace(address, unfilled=structs.replace(address.unfilled, is_own_file=False))
     place = ("settings", "search", "semantic")
-    found = (*complaints, *module.remarks(written))
+    found = (*complaints, *module.remarks(address))
     return address, [str(document.error((*place, *path), problem, remedy)) for path, problem, remedy in found]
 
 

@@ -48,6 +48,30 @@ def test_many_servers_are_one_line() -> None:
     assert not list(of_read_only({}))
 
 
+MODEL = {"model": "m"}
+SENT = "Search by meaning sends the names and descriptions of your tools and skills, and every query, to"
+
+
+@pytest.mark.parametrize(
+    ("address", "notes"),
+    [
+        ({"url": "https://me:word@api.example.com/v1?key=abcdefgh"}, [f"{SENT} api.example.com (over https)."]),
+        ({"url": "http://192.168.1.2:11434/v1"}, [f"{SENT} 192.168.1.2 (unencrypted)."]),
+        ({"url": "http://localhost:11434/v1"}, []),
+        ({"url": "http://[::1]:11434/v1"}, []),
+        ({"url": "http://192.168.1.2:11434/v1", "apiKey": "secret-key"}, []),  # it is not used
+    ],
+)
+def test_another_computer_that_gets_texts_is_named(place: Place, address: dict[str, str], notes: list[str]) -> None:
+    place.configure({"toolbox": server("toolbox")}, search={"semantic": {**MODEL, **address}})
+    assert place.run("check", "--json").json["notes"] == notes
+    checked = place.run("check")
+    assert checked.code == 0
+    assert all(note in " ".join(checked.out.split()) for note in notes)
+    assert not any(secret in checked.out for secret in ("me:word", "abcdefgh", "secret-key"))
+    assert place.run("check", "toolbox", "--json").json["notes"] == []
+
+
 @pytest.mark.parametrize(
     ("row", "then"),
     [

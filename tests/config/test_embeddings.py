@@ -59,6 +59,18 @@ PROBLEMS = [
     # changes, the reason
     ({"url": "localhost:11434"}, 'its url is not an http or https address; write "http://localhost:11434/v1"'),
     ({"model": " "}, 'it names no model; write the name that the service uses, such as "nomic-embed-text"'),
+    (
+        {"url": "http://example.com/v1", "apiKey": "${TOKEN}"},
+        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+    ),
+    (
+        {"url": "http://192.168.1.2:11434/v1", "apiKey": "${file:~/key}"},
+        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+    ),
+    (
+        {"url": "http://me:pass-word@example.com/v1"},
+        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+    ),
     ({"apiKey": "a\u00e9bc"}, "its key has a character that headers cannot have; write ASCII on one line"),
     (
         {"apiKey": "${ABSENT}"},
