@@ -162,13 +162,8 @@ def speed(folder: Path, mixes: Sequence[str], engines: Mapping[str, Build]) -> N
 
 def come_and_go(tools: Sequence[Tool]) -> None:
     """Measure adding a server of 50 tools to a large index, and removing it."""
-    index = Index()
-    by_server: dict[str, list[Document]] = {}
-    for tool in tools:
-        by_server.setdefault(tool["server"], []).append(_document(tool, tool["server"]))
-    for server, documents in by_server.items():
-        index.add(server, documents)
-    guests = [_document(tool, "guest") for tool in tools[:50]]
+    index = index_of(document_of(tool, tool["server"]) for tool in tools)
+    guests = [document_of(tool, "guest") for tool in tools[:50]]
     rounds = [(timed(lambda: index.add("guest", guests))[0], timed(lambda: index.remove("guest"))[0]) for _ in range(9)]
     enters, leaves = (statistics.median(each) for each in zip(*rounds, strict=True))
     print(
@@ -177,7 +172,18 @@ def come_and_go(tools: Sequence[Tool]) -> None:
     )
 
 
-def _document(tool: Tool, server: str) -> Document:
+def index_of(documents: Iterable[Document]) -> Index:
+    """Index tools server by server."""
+    by_server: dict[str, list[Document]] = {}
+    for document in documents:
+        by_server.setdefault(document.server, []).append(document)
+    index = Index()
+    for server, group in by_server.items():
+        index.add(server, group)
+    return index
+
+
+def document_of(tool: Tool, server: str) -> Document:
     return Document(f"{server}.{tool['tool']}", server, tool["tool"], tool["description"], tool.get("inputSchema"))
 
 
