@@ -64,7 +64,7 @@ SENT = "Search by meaning sends the names and descriptions of your tools and ski
 )
 def test_another_computer_that_gets_texts_is_named(place: Place, address: dict[str, str], notes: list[str]) -> None:
     place.configure({"toolbox": server("toolbox")}, search={"semantic": {**MODEL, **address}})
-    assert place.run("check", "--json").json["notes"] == notes
+    assert [each for each in place.run("check", "--json").json["notes"] if each.startswith(SENT)] == notes
     checked = place.run("check")
     assert checked.code == 0
     assert all(note in " ".join(checked.out.split()) for note in notes)
