@@ -37,6 +37,8 @@ QUICK_SECONDS, SLOW_SECONDS = 2.0, 10.0
 """Times of an answer: below the first, the next request has twice as many texts, above the second half as many."""
 LONGEST_QUERY = 1_000
 """Characters of a query that are sent."""
+MOST_QUERIES = 256
+"""Queries whose vectors are remembered: a query is asked again while the vectors of texts are made."""
 SHORTEST_TEXT = 100
 """Characters of a text that is not shortened further; each model takes so many."""
 MOST_FAILURES = 3
@@ -103,6 +105,7 @@ class AddressEncoder:
         self._is_verified = False
         self.batch, self._most_batch = FIRST_BATCH, MOST_BATCH
         self._format = ""
+        self._queries: dict[str, Any] = {}
         self._made: dict[str, Any] = {}  # vectors of a call of `texts` that failed later
         self._failures = self._refusals = 0
         self._paused_until, self._reason = 0.0, ""
@@ -130,8 +133,13 @@ class AddressEncoder:
             EncodingError: it cannot be made now.
         """
         self._verify()
-        (row,) = self._encoded([self._prefixes.query + (text.strip()[:LONGEST_QUERY] or "?")])
-        return self._numpy.nan_to_num(row)
+        asked = self._prefixes.query + (text.strip()[:LONGEST_QUERY] or "?")
+        if (row := self._queries.pop(asked, None)) is None:
+            row = self._numpy.nan_to_num(self._encoded([asked])[0])
+        self._queries[asked] = row  # the last one used is the last one
+        if len(self._queries) > MOST_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        return row
 
     def texts(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, as rows; NaN for a text that the model refuses.

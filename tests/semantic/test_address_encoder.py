@@ -162,6 +162,14 @@ def test_empty_and_long_queries(service: Service, new: New) -> None:
     assert service.texts[-3:] == ["?", "x" * address_encoder.LONGEST_QUERY, "?"]
 
 
+def test_the_last_queries_are_remembered(service: Service, new: New, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address_encoder, "MOST_QUERIES", 2)
+    encoder = new()
+    for each in ("one", "two", " one ", "three", "one", "two"):
+        assert encoder.query(each) == pytest.approx(unit(each.strip()), abs=1e-6)
+    assert service.texts[len(FIXED) :] == ["one", "two", "three", "two"]
+
+
 # Answers
 
 
