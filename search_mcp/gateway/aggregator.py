@@ -296,8 +296,6 @@ class Aggregator:
     def _put_in_place(self, config: Config) -> dict[str, Running]:
         """Make backends for new entries and for those started differently; return the backends to be stopped."""
         self._config = config
-        if self._meaning_source is not None:
-            self._meaning_source.of(config)
         before, self._running = self._running, {}
         for server in config.servers:
             if not server.may_run:
@@ -316,6 +314,8 @@ class Aggregator:
         self.servers.configure(config, {each.name: each for each in self.backends})
         for session in self._sessions:
             session.configure()
+        if self._meaning_source is not None:
+            self._meaning_source.of(config)
         self._on_change()
         return before
 

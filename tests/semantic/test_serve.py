@@ -13,55 +13,16 @@ from typing import Any
 
 import pytest
 from processes.conftest import write
-from processes.run import Json, Run, server
+from processes.run import Run, server
 from processes.shared import Home
-from real.processes import living, wait_until_gone
+from real.processes import wait_until_gone
+from searching import QUERY, Searcher, names_in, workers
 from sentence_models import tiny
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc, and where the data folder is")
 
 DRAW = server("has_tools", "draw=draw a picture", "mail=send mail")
 READ = server("has_tools", "read=read the file")
-QUERY = "time"
-PROGRAM = "search_mcp.semantic.worker"
-
-
-def names_in(result: Json) -> list[str]:
-    return [each.split("(")[0].split(":")[0] for each in result["structuredContent"]["results"]]
-
-
-class Searcher:
-    """A client that searches."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def found(self, query: str = QUERY, **arguments: Any) -> list[str]:
-        results = self.run.asks("tools/call", name="search_tools", arguments={"query": query, **arguments})
-        return names_in(results)
-
-    def until_found(self, query: str = QUERY, **arguments: Any) -> list[str]:
-        """Search until the meaning of the query is known."""
-        names: list[str] = []
-
-        def is_found() -> bool:
-            names[:] = self.found(query, **arguments)
-            return bool(names)
-
-        self.run.waits_until(is_found)
-        return names
-
-
-def workers(mark: str) -> list[int]:
-    """Return the processes that make vectors."""
-    return [pid for pid in sorted(living(mark)) if PROGRAM in _command(pid)]
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""
 
 
 class House:
