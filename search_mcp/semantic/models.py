@@ -3,14 +3,17 @@
 import hashlib
 from enum import Enum
 from pathlib import Path
+from typing import Annotated
 
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Struct
+from search_mcp.wire.structs import Meta, Struct, replace
 
 DESCRIPTION = "model.json"
 """The file that describes a model, in its folder."""
 NETWORK = "model.onnx"
 TOKENIZER = "tokenizer.json"
+MORE_NETWORK = "model.onnx_data"
+"""The numbers of a network of more than 2 GB, which are not in the file of the network."""
 
 
 class Pooling(Enum):
@@ -20,7 +23,7 @@ class Pooling(Enum):
     FIRST = "first"
 
 
-class Model(Struct, frozen=True, omit_defaults=True):
+class Model(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """The description of a sentence model. What changes a vector is here, or in a file whose digest is."""
 
     name: str
@@ -29,15 +32,19 @@ class Model(Struct, frozen=True, omit_defaults=True):
     pooling: Pooling = Pooling.MEAN
     query_prefix: str = ""
     text_prefix: str = ""
-    most_tokens: int = 256
-    unrelated: float = 0.0
+    most_tokens: Annotated[int, Meta(ge=1)] = 256
+    unrelated: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
     """Usual cosine of two texts that have nothing in common; 0.0 for most models, 0.75 for E5."""
     knows_all_languages: bool = False
+    licence: str = ""
+    source: str = ""
+    """Address or folder that the files are from."""
 
     @property
     def identity(self) -> str:
         """Return a short text that no model with other vectors has."""
-        return hashlib.sha256(payload.encode_bytes(self)).hexdigest()[:32]
+        alone = replace(self, licence="", source="")
+        return hashlib.sha256(payload.encode_bytes(alone)).hexdigest()[:32]
 
 
 class ModelError(Exception):
@@ -66,9 +73,18 @@ def check(folder: Path, model: Model) -> None:
     """
     for name, digest in model.digests.items():
         try:
-            with (folder / name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+            found = digest_of(folder / name)
         except OSError as exc:
-            raise ModelError(f"{folder / name} cannot be read: {exc}") from exc
+            raise ModelError(f"{folder / name} cannot be read: {exc.strerror}") from exc
         if found != digest:
             raise ModelError(f"{folder / name} is not the file that was installed")
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits; 100 MB take 0.1 s.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

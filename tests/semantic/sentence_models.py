@@ -76,7 +76,7 @@ def _weights(path: Path) -> Weights:
 def _written(folder: Path, config: Mapping[str, Any], weights: Weights, about: Mapping[str, Any]) -> Model:
     onnx.save(_Graph(config, weights).model(), str(folder / NETWORK))
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (NETWORK, TOKENIZER)}
-    model = Model(digests=digests, **about)
+    model = Model(**{"digests": digests, **about})
     (folder / DESCRIPTION).write_bytes(payload.encode_bytes(model))
     return model
 

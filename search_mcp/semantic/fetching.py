@@ -1,0 +1,198 @@
+"""The files of a known model over HTTPS: continued after an interruption, and checked against their digests.
+
+The files are public, so nothing but their names is sent: no key, no cookie, nothing about the user.
+"""
+
+import errno
+import hashlib
+import logging
+import os
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+import httpx2
+
+from search_mcp.semantic.installing import private
+from search_mcp.semantic.known_models import RemoteFile
+from search_mcp.semantic.models import digest_of
+
+for _name in ("httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)  # they log the signed addresses of downloads
+
+CONNECT_SECONDS = 10.0
+"""Time to connect."""
+SILENCE_SECONDS = 60.0
+"""Time without a byte after which a connection counts as broken."""
+MOST_REDIRECTS = 5
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_PARTIAL, _BAD_RANGE = 206, 416
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_BLOCK = 1 << 20
+
+Tell = Callable[[str, int], None]
+"""Is called with the name of a file, and the number of its bytes that are there."""
+
+
+class FetchError(Exception):
+    """A file was not fetched; the text says why."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.what, self.remedy = what, remedy
+
+
+_AGAIN = "run the command again, which continues where this ended"
+_NETWORK = "check the connection and HTTPS_PROXY, then " + _AGAIN
+
+
+class _WrongFileError(Exception):
+    """The bytes are not those of the file that is wanted."""
+
+
+def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -> None:
+    """Fetch files into a folder; those that are there already are not fetched again.
+
+    Raises:
+        FetchError: a file was not fetched; the next attempt continues with it.
+    """
+    host = urlsplit(address).hostname or address
+    try:
+        with _client(host) as client:
+            for each in files:
+                _fetch_one(client, address + each.path, each, folder, tell)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
+        raise FetchError(_reason(exc, host), _NETWORK) from exc
+    except OSError as exc:
+        if exc.errno in _FULL:
+            raise FetchError(f"there is no room left in {folder}", f"free some, then {_AGAIN}") from exc
+        raise FetchError(f"{exc.filename or folder} cannot be written ({exc.strerror})", "check its folder") from exc
+
+
+def _client(host: str) -> httpx2.Client:
+    return httpx2.Client(
+        headers={"user-agent": "search-mcp", "accept-encoding": "identity"},
+        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        trust_env=host not in _LOOPBACK,  # the variables for proxies and certificates
+    )
+
+
+def _fetch_one(client: httpx2.Client, url: str, wanted: RemoteFile, folder: Path, tell: Tell) -> None:
+    path, part = folder / wanted.name, folder / f"{wanted.name}.part"
+    if path.is_file() and digest_of(path) == wanted.digest:
+        tell(wanted.name, wanted.size)
+        return
+    with open(part, "ab+", opener=private) as file:  # a path's own `open` has no opener
+        is_begun = file.tell() > 0
+        try:
+            _complete(client, url, wanted, file, tell)
+        except _WrongFileError:
+            file.truncate(0)
+            if not is_begun:
+                raise _wrong_file(wanted, url) from None
+            try:  # the part of an earlier attempt may have been damaged
+                _complete(client, url, wanted, file, tell)
+            except _WrongFileError:
+                file.truncate(0)
+                raise _wrong_file(wanted, url) from None
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def _wrong_file(wanted: RemoteFile, url: str) -> FetchError:
+    host = urlsplit(url).hostname or url
+    return FetchError(
+        f"{host} gave another {wanted.name} than the known one (its SHA-256 differs); it was deleted",
+        "a proxy may have changed it; try another network, or `search-mcp semantic setup --from FOLDER`",
+    )
+
+
+def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryIO, tell: Tell) -> None:
+    """Fetch what is missing of a file.
+
+    Raises:
+        _WrongFileError: it is another file.
+    """
+    file.seek(0)
+    digest, there = hashlib.sha256(), 0
+    while there <= wanted.size and (block := file.read(_BLOCK)):
+        digest.update(block)
+        there += len(block)
+    if there < wanted.size:
+        with _answer(client, url, there) as response:
+            if response.status_code != _PARTIAL and there:
+                file.truncate(0)
+                digest, there = hashlib.sha256(), 0
+            tell(wanted.name, there)
+            for block in response.iter_bytes():
+                there += len(block)
+                if there > wanted.size:
+                    break
+                file.write(block)
+                digest.update(block)
+                tell(wanted.name, there)
+        if there < wanted.size:
+            raise FetchError(f"the connection ended after {there:,} of {wanted.size:,} bytes of {wanted.name}", _AGAIN)
+    if there != wanted.size or digest.hexdigest() != wanted.digest:
+        raise _WrongFileError
+
+
+@contextmanager
+def _answer(client: httpx2.Client, url: str, start: int) -> Iterator[httpx2.Response]:
+    """Ask for a file from a byte on, and follow redirects; an answer without status 206 has all of it.
+
+    Raises:
+        FetchError: the answer has no file.
+    """
+    target = httpx2.URL(url)
+    headers = {"range": f"bytes={start}-"} if start else {}
+    for _ in range(MOST_REDIRECTS + 1):
+        with client.stream("GET", target, headers=headers) as response:
+            location = response.headers.get("location")
+            if response.status_code in _MOVED and location is not None:
+                following = target.join(location)
+                if following.scheme != target.scheme and following.scheme != "https":
+                    raise FetchError(f"{target.host} redirects to an address without TLS", _NETWORK)
+                target = following
+            elif response.status_code == _BAD_RANGE and headers:
+                headers = {}
+            elif response.status_code == _PARTIAL and not _starts_at(response, start):
+                raise FetchError(f"{target.host} gave another part of the file than asked for", _NETWORK)
+            elif response.status_code not in (200, _PARTIAL):
+                raise FetchError(_refusal(response, target), _NETWORK)
+            else:
+                yield response
+                return
+    raise FetchError(f"{target.host} redirects more than {MOST_REDIRECTS} times", _NETWORK)
+
+
+def _starts_at(response: httpx2.Response, start: int) -> bool:
+    return str(response.headers.get("content-range", "")).startswith(f"bytes {start}-")
+
+
+def _refusal(response: httpx2.Response, target: httpx2.URL) -> str:
+    return f"{target.host} answered with HTTP status {response.status_code} instead of the file"
+
+
+def _reason(exc: Exception, host: str) -> str:
+    """Explain a request that broke."""
+    if isinstance(exc, httpx2.TimeoutException):
+        return f"{host} did not answer in time"
+    if isinstance(exc, httpx2.ProxyError):
+        return f"the proxy does not connect to {host}: {exc}"
+    if isinstance(exc, httpx2.RemoteProtocolError):
+        return f"{host} closed the connection before the end of the file"
+    what = f"no connection to {host}" if isinstance(exc, httpx2.ConnectError) else f"the connection to {host} broke"
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate of {host} is not trusted: {cause.verify_message}"
+        if isinstance(cause, OSError) and cause.strerror:
+            return f"{what}: {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
+    return f"{what}: {str(exc) or type(exc).__name__}"
