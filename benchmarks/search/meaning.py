@@ -1,6 +1,6 @@
 """The search with a sentence model, the model alone, and both by reciprocal rank.
 
-    python tests/semantic/sentence_models.py FOLDER_WITH_SAFETENSORS MODEL     once: the model in the format in use
+    python tests/sentence_models.py FOLDER_WITH_SAFETENSORS MODEL     once: the model in the format in use
     python benchmarks/search/run.py --quality --model MODEL
     SEARCH_MCP_MODEL=MODEL python evaluate.py --path benchmarks/search --engine meaning:build
 

@@ -177,7 +177,12 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (OTHERS, "version", "app:version", ("version",)),
 )
 """Every command: group in the help, name, module and function, examples."""
-GROUPS = {"auth": (SERVERS, "logins"), "config": (OTHERS, "configuring"), "engine": (OTHERS, "engines")}
+GROUPS = {
+    "auth": (SERVERS, "logins"),
+    "config": (OTHERS, "configuring"),
+    "engine": (OTHERS, "engines"),
+    "semantic": (OTHERS, "sentence_models"),
+}
 """Every command with commands of its own: group in the help, and module."""
 
 

@@ -68,7 +68,7 @@ def of_group(group: Any, path: str) -> str:
         *(_section(heading, rows, width) for heading, rows in by_heading.items()),
         _section("Options", [*map(label_of, options_of(group)), _HELP]),
         _examples(group.epilog),
-        f"`{path} COMMAND --help` shows the options and examples of a command.\n"
+        f"{_wrapped(f'`{path} COMMAND --help` shows the options and examples of a command.')}\n"
         f"Default config file: {default_config()}\nDocumentation: README.md and docs/commands.md",
     )
 

@@ -19,6 +19,7 @@ from search_mcp.cli.console import STATE_STYLES, Console, mark, writes_unicode
 Line: TypeAlias = tuple[str, str, str]
 """Name, state and details of one thing that is awaited."""
 _GAP = 2
+_BAR_WIDTH = 24
 
 
 @contextlib.contextmanager
@@ -29,6 +30,26 @@ def line(console: Console, describe: Callable[[], str]) -> Iterator[None]:
     def render() -> Spinner:
         spinner.update(text=Text(one_line(describe()), "dim", overflow="ellipsis", no_wrap=True))
         return spinner
+
+    with _live(console, render):
+        yield
+
+
+@contextlib.contextmanager
+def bar(console: Console, describe: Callable[[], tuple[float, str]]) -> Iterator[None]:
+    """Show how much of a task is done, from 0.0 to 1.0, and a text behind it."""
+    full, rest = ("\N{BOX DRAWINGS HEAVY HORIZONTAL}",) * 2 if writes_unicode(console) else ("#", "-")
+
+    def render() -> Text:
+        share, text = describe()
+        cells = int(min(share, 1.0) * _BAR_WIDTH)
+        return Text.assemble(
+            (full * cells, "green"),
+            (rest * (_BAR_WIDTH - cells), "dim"),
+            f" {int(share * 100):3}%  {one_line(text)}",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
 
     with _live(console, render):
         yield

@@ -237,6 +237,12 @@ class Terminal:
             yield
 
     @contextlib.contextmanager
+    def bar(self, describe: Callable[[], tuple[float, str]]) -> Iterator[None]:
+        """Show how much is done, from 0.0 to 1.0, and a text, on a terminal, while the block runs."""
+        with live.bar(self._err, describe) if self._is_live else contextlib.nullcontext():
+            yield
+
+    @contextlib.contextmanager
     def board(self, lines: Callable[[], Sequence[live.Line]], remark: Callable[[], str]) -> Iterator[None]:
         """Show the states of several things and a remark below them, on a terminal, while the block runs."""
         with live.board(self._err, lines, remark) if self._is_live else contextlib.nullcontext():

@@ -107,8 +107,8 @@ def _fetch_one(client: httpx2.Client, url: str, wanted: RemoteFile, folder: Path
 def _wrong_file(wanted: RemoteFile, url: str) -> FetchError:
     host = urlsplit(url).hostname or url
     return FetchError(
-        f"{host} gave another {wanted.name} than the known one (its SHA-256 differs); it was deleted",
-        "a proxy may have changed it; try another network, or `search-mcp semantic setup --from FOLDER`",
+        f"{host} gave another {wanted.name} than the known one (its SHA-256 differs), which was deleted",
+        "a proxy may have changed it: try another network, or `search-mcp semantic setup --from FOLDER`",
     )
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from search_mcp.files import locked, write_whole
-from search_mcp.semantic import models
-from search_mcp.semantic.known_models import MINILM
+from search_mcp.semantic import known_models, models
 from search_mcp.semantic.models import DESCRIPTION, MORE_NETWORK, NETWORK, TOKENIZER, Model, ModelError
 from search_mcp.wire import payload
 from search_mcp.wire.structs import declared, replace
@@ -102,8 +101,9 @@ def copied(files: dict[str, Path], given: Model, folder: Path, tell: Callable[[s
     for name, digest in given.digests.items():
         if digests.get(name, "").lower() != digest.lower():
             raise ModelError(f"{name} is not the file whose digest {DESCRIPTION} has")
-    if digests == MINILM.model.digests:
-        return MINILM.model
+    is_undescribed = replace(given, name="", digests={}, source="") == Model(name="", digests={})
+    if is_undescribed and digests == known_models.MINILM.model.digests:
+        return known_models.MINILM.model
     return replace(given, digests=digests)
 
 
@@ -183,3 +183,8 @@ def is_installed(place: Path, model: Model) -> bool:
         return models.read(place).identity == model.identity
     except ModelError:
         return False
+
+
+def discard(folder: Path) -> None:
+    """Delete a folder that was prepared, as far as possible."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -110,6 +110,21 @@ class VectorStore:
         return database
 
 
+def counts(path: Path) -> dict[str, int]:
+    """Return the number of vectors of each model in a file, by its identity; none without a file of this format.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    if not path.exists():
+        return {}
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)) as database:
+        (known,) = database.execute("PRAGMA user_version").fetchone()
+        if known != FORMAT:
+            return {}
+        return dict(database.execute("SELECT model, COUNT(*) FROM vectors GROUP BY model"))
+
+
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 

@@ -23,7 +23,13 @@ class Screen:
     """One run of the command at a terminal of a given width."""
 
     def __init__(
-        self, place: Place, *words: str, columns: int = 80, stdout: int | None = None, **variables: str
+        self,
+        place: Place,
+        *words: str,
+        columns: int = 80,
+        stdout: int | None = None,
+        command: tuple[str, ...] | None = None,
+        **variables: str,
     ) -> None:
         self._columns = columns
         self._terminal, other_end = os.openpty()
@@ -31,13 +37,13 @@ class Screen:
         environment = {**place.variables, "TERM": "xterm-256color", "PAGER": "", **variables}
         streams = other_end, other_end if stdout is None else stdout, other_end
         self._process: Forked | subprocess.Popen[bytes]
-        if (server := place.fork_server_for(environment)) is not None:
+        if command is None and (server := place.fork_server_for(environment)) is not None:
             self._process = server.start(
                 ["-m", "search_mcp", *words], streams, folder=place.folder, environment=environment, terminal=True
             )
         else:
             self._process = subprocess.Popen(
-                [*COMMAND, *words],
+                [*(command or COMMAND), *words],
                 stdin=streams[0],
                 stdout=streams[1],
                 stderr=streams[2],

@@ -33,6 +33,8 @@ def completed(place: Place, line: str) -> list[str]:
         ("search-mcp config v", ["validate"]),
         ("search-mcp auth log", ["login", "logout"]),
         ("search-mcp auth login ", []),
+        ("search-mcp semantic s", ["setup", "status"]),
+        ("search-mcp semantic setup --f", ["--from"]),
     ],
 )
 def test_names_are_completed(toolbox: Place, line: str, words: list[str]) -> None:

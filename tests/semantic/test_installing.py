@@ -9,7 +9,7 @@ import pytest
 from sentence_models import tiny
 
 from search_mcp.files import locked
-from search_mcp.semantic import installing, models
+from search_mcp.semantic import installing, known_models, models
 from search_mcp.semantic.known_models import MINILM
 from search_mcp.semantic.models import DESCRIPTION, MORE_NETWORK, NETWORK, TOKENIZER, Model, ModelError, Pooling
 from search_mcp.wire.structs import replace
@@ -134,7 +134,10 @@ def test_copies_of_the_known_files_are_the_known_model(
 ) -> None:
     model = tiny(tmp_path / "tiny")
     known = replace(MINILM, model=replace(MINILM.model, digests=model.digests))
-    monkeypatch.setattr(installing, "MINILM", known)
+    monkeypatch.setattr(known_models, "MINILM", known)
+    described = install(tmp_path / "tiny", place)
+    assert (described.name, described.most_tokens) == ("tiny", 32)
+    (tmp_path / "tiny" / DESCRIPTION).unlink()
     assert install(tmp_path / "tiny", place) == known.model
 
 

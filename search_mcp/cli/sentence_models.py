@@ -1,0 +1,491 @@
+"""`semantic`: the sentence model with which the search finds tools by their meaning.
+
+Decides what is shown before a model is fetched, and which remedy each failure has. Only `setup` uses the network.
+"""
+
+import contextlib
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from search_mcp import installer
+from search_mcp.cli.counting import counted, enumerated
+from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config.schema import EMPTY_CONFIG, Config
+from search_mcp.folders import model_folder, vectors_file
+from search_mcp.model.errors import ConfigError
+from search_mcp.semantic import choice, installing, known_models, models, trial, vector_store
+from search_mcp.semantic.lines import Address
+from search_mcp.semantic.models import Model, ModelError
+from search_mcp.semantic.trial import Trial
+from search_mcp.wire.structs import Struct
+
+app = typer.Typer(
+    cls=Group, help="Set up search by meaning, show its state, and remove it.", invoke_without_command=True
+)
+
+EXTRA = "semantic"
+_INTEL_MAC_WITHOUT = (3, 14)
+"""The first Python for which onnxruntime has no package on Intel Macs."""
+_SHOW_SPEED_SECONDS = 1.0
+
+
+@app.callback()
+def without_command(context: typer.Context) -> None:
+    """Show the help."""
+    if context.invoked_subcommand is None:
+        assert isinstance(context.obj, Terminal)
+        context.obj.text(context.get_help())
+
+
+# setup
+
+
+@app.command(cls=Command, epilog="search-mcp semantic setup\nsearch-mcp semantic setup --from ./model")
+@takes("config", "debug")
+def setup(
+    options: Options,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Copy the model in this folder (model.onnx, tokenizer.json and perhaps model.json) instead of "
+            "fetching one.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> int:
+    """Install a sentence model, so that the search finds tools by their meaning, too."""
+    require_libraries(choice.missing_libraries())
+    with _explained():
+        done = _install_known(options.screen, yes) if source is None else _copy(source, options.screen, yes)
+    if done is None:
+        options.screen.note("Nothing was changed.")
+        return WRONG
+    name, tried = done
+    options.screen.paragraph(installed(name, tried))
+    setting = _setting(options)
+    options.screen.note(in_use(setting))
+    return FINE
+
+
+def require_libraries(
+    missing: Sequence[str],
+    system: str = sys.platform,
+    machine: str = "",
+    python: tuple[int, int] = sys.version_info[:2],
+) -> None:
+    """Check that the libraries are installed.
+
+    Raises:
+        Misuse: one is missing; the remedy is the command that installs it.
+    """
+    if not missing:
+        return
+    is_intel_mac = system == "darwin" and (machine or platform.machine()) == "x86_64"
+    if "onnxruntime" in missing and is_intel_mac and python >= _INTEL_MAC_WITHOUT:
+        raise Misuse(
+            f"onnxruntime has no package for Python {python[0]}.{python[1]} on Intel Macs",
+            "install search-mcp with Python 3.13, or set an address in `settings.search.semantic`",
+        )
+    verb = "is" if len(missing) == 1 else "are"
+    raise Misuse(f"search by meaning needs {enumerated(missing)}, which {verb} not installed", installer.add(EXTRA))
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Report an error of the block in one sentence.
+
+    Raises:
+        Problem: there was one.
+    """
+    place = model_folder()
+    try:
+        yield
+    except ModelError as exc:
+        raise Problem(f"the model cannot be used: {exc}") from exc
+    except TimeoutError as exc:
+        raise Problem("another process installs or removes a model", "wait until it has ended") from exc
+    except OSError as exc:
+        where = exc.filename or place
+        raise Problem(f"{where}: {exc.strerror}", f"check the rights and the room of {place.parent}") from exc
+
+
+def _install_known(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
+    """Fetch the known model, unless it is installed; `None` if the user does not want it."""
+    place, known = model_folder(), known_models.MINILM
+    if installing.is_installed(place, known.model):
+        screen.note(f"{known.model.name} is installed already; nothing was fetched.")
+        return known.model.name, _tried(place, screen)
+    show_known(known, place, screen)
+    if not screen.agrees("Fetch it?", is_sure=is_sure):
+        return None
+    with installing.prepared(place) as folder:
+        installing.keep_only(folder, {each.name for each in known.files})
+        _require_room(folder, known.size)
+        _fetch(known, folder, screen)
+        installing.describe(folder, known.model)
+        tried = _tried(folder, screen)
+        installing.put_in_place(folder, place)
+    return known.model.name, tried
+
+
+def show_known(known: known_models.KnownModel, place: Path, screen: Terminal) -> None:
+    """Show what is going to be fetched."""
+    screen.heading(known.model.name)
+    for label, text in (
+        ("Size", f"{megabytes(known.size)} in {counted(len(known.files), 'file')}"),
+        ("From", known.model.source),
+        ("Licence", known.model.licence),
+        ("Languages", known.languages),
+        ("To", str(place)),
+    ):
+        screen.paragraph(f"{label}: {text}", indent=2)
+
+
+def _require_room(folder: Path, needed: int) -> None:
+    if missing := installing.missing_bytes(folder, needed):
+        raise Problem(f"{folder.parent} has too little room: {megabytes(missing)} more are needed", "free some")
+
+
+def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> None:
+    fetching: Any = import_module("search_mcp.semantic.fetching")  # with the HTTP library
+    progress = Progress(known.size)
+    try:
+        with screen.bar(progress.describe):
+            fetching.fetch(known.address, known.files, folder, progress.tell)
+    except fetching.FetchError as exc:
+        raise Problem(exc.what, exc.remedy) from exc
+    except KeyboardInterrupt:
+        screen.note("Interrupted. Nothing is installed; the same command continues where this ended.")
+        raise
+
+
+class Progress:
+    """How much of some files is there."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._sizes: dict[str, int] = {}
+        self._name = ""
+        self._start: tuple[float, int] | None = None  # the time of the first bytes, and what was there then
+
+    def tell(self, name: str, size: int) -> None:
+        """Take note of the bytes of a file that are there."""
+        self._name, self._sizes[name] = name, size
+        if self._start is None:
+            self._start = time.monotonic(), size
+
+    def describe(self) -> tuple[float, str]:
+        """Return the share that is there, and a text with the speed."""
+        there = sum(self._sizes.values())
+        text = f"{there / 1e6:.1f} of {megabytes(self._size)}  {self._name}"
+        if self._start is not None and (seconds := time.monotonic() - self._start[0]) > _SHOW_SPEED_SECONDS:
+            text += f"  {megabytes(round((there - self._start[1]) / seconds))}/s"
+        return there / self._size, text
+
+
+def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
+    """Copy a model from a folder; `None` if the user does not want it."""
+    place = model_folder()
+    source = source.expanduser().absolute()
+    try:
+        files, given = installing.found(source), installing.described(source)
+    except ModelError as exc:
+        raise Misuse(str(exc), "a folder with model.onnx and tokenizer.json is needed, and perhaps model.json") from exc
+    size = sum(path.stat().st_size for path in files.values())
+    screen.heading(given.name)
+    screen.paragraph(f"Size: {megabytes(size)} in {counted(len(files), 'file')}", indent=2)
+    screen.paragraph(f"From: {source}", indent=2)
+    screen.paragraph(f"Licence: {given.licence or 'not known'}", indent=2)
+    screen.paragraph(f"To: {place}", indent=2)
+    if not screen.agrees("Copy it?", is_sure=is_sure):
+        return None
+    with installing.prepared(place) as folder:
+        try:
+            installing.keep_only(folder, set())
+            _require_room(folder, size)
+            progress = Progress(size)
+            with screen.bar(progress.describe):
+                model = installing.copied(files, given, folder, progress.tell)
+            installing.describe(folder, model)
+            tried = _tried(folder, screen)
+            installing.put_in_place(folder, place)
+        except trial.UselessError as exc:
+            installing.discard(folder)
+            raise Problem(f"the model is of no use: {exc}", "check its pooling and prefixes in model.json") from exc
+        except BaseException:
+            installing.discard(folder)
+            raise
+    return model.name, tried
+
+
+def _tried(folder: Path, screen: Terminal) -> Trial:
+    with screen.progress(lambda: "trying the model"):
+        return trial.tried(folder)
+
+
+def installed(name: str, tried: Trial) -> str:
+    """Write that a model works, with the proof."""
+    return (
+        f'{name} is installed and works: "{trial.QUERY}" is more similar to "{trial.SIMILAR}" '
+        f'({tried.similar:.2f}) than to "{trial.OTHER}" ({tried.other:.2f}).'
+    )
+
+
+def in_use(setting: "Setting") -> str:
+    """Write whether the search uses the installed model."""
+    if setting.asked == "off":
+        return 'The search does not use it: "semantic" is "off" in the configuration.'
+    if isinstance(setting.asked, Address):
+        return 'The search does not use it: "semantic" is an address in the configuration.'
+    return (
+        "The next search of each client starts to compare its tools, in the background. Until that is done, tools are "
+        "ranked by words alone."
+    )
+
+
+# status
+
+
+class Setting(Struct, frozen=True):
+    """The setting in force."""
+
+    asked: Literal["off", "local"] | Address | None
+    problem: str = ""
+    """The reason why the address is not used."""
+    public_url: str = ""
+    file: str = ""
+
+
+class File(Struct, frozen=True):
+    """A file of the installed model."""
+
+    name: str
+    bytes: int | None
+    """`None` if it is missing."""
+    unchanged: bool
+
+
+class Status(Struct, frozen=True):
+    """All that is known of search by meaning."""
+
+    setting: Setting
+    reason: str
+    """The reason why tools are ranked by words alone, though something else is wanted; empty without one."""
+    is_on: bool
+    folder: str
+    model: Model | None
+    model_problem: str
+    files: list[File]
+    vectors_file: str
+    vectors: int
+    """Vectors of the installed model."""
+    other_vectors: int
+    vectors_bytes: int
+    vectors_problem: str
+    missing: list[str]
+    """Libraries that are not installed."""
+
+
+@app.command(cls=Command, epilog="search-mcp semantic status\nsearch-mcp semantic status --json")
+@takes("config", "as_json", "debug")
+def status(options: Options) -> int:
+    """Show the sentence model, its vectors, and whether they are used."""
+    found = look(_setting(options), model_folder(), vectors_file())
+    if options.as_json:
+        options.screen.json(as_json(found))
+    else:
+        show(found, options.screen)
+    return WRONG if found.reason or found.model_problem else FINE
+
+
+def _setting(options: Options) -> Setting:
+    """Read the setting; the default without a good configuration."""
+    try:
+        config, path = options.configuration()
+    except ConfigError as exc:
+        if options.config is not None:
+            raise
+        options.screen.warning(str(exc))
+        return setting_of(EMPTY_CONFIG, "")
+    return setting_of(config, str(path))
+
+
+def setting_of(config: Config, file: str) -> Setting:
+    """Return the setting of a configuration."""
+    if (address := config.embeddings) is not None:
+        return Setting(Address(address.url, address.model), address.problem or "", address.public_url, file)
+    asked = config.settings.search.semantic
+    return Setting(asked if asked in ("off", "local") else None, file=file)
+
+
+def look(setting: Setting, folder: Path, vectors: Path) -> Status:
+    """Look at the setting, the installed model and the vectors; this reads all of the model."""
+    chosen = choice.choose(setting.asked, folder)
+    model, problem, files = _model_in(folder)
+    counts, vectors_problem = _counts(vectors)
+    of_model = counts.pop(model.identity, 0) if model is not None else 0
+    reason = setting.problem or chosen.reason
+    is_local = not isinstance(setting.asked, Address)
+    return Status(
+        setting=setting,
+        reason=reason or (problem if is_local and chosen.opening is not None else ""),
+        is_on=chosen.opening is not None and not reason,
+        folder=str(folder),
+        model=model,
+        model_problem=problem,
+        files=files,
+        vectors_file=str(vectors),
+        vectors=of_model,
+        other_vectors=sum(counts.values()),
+        vectors_bytes=vectors.stat().st_size if vectors.exists() else 0,
+        vectors_problem=vectors_problem,
+        missing=choice.missing_libraries(is_local=is_local),
+    )
+
+
+def _model_in(folder: Path) -> tuple[Model | None, str, list[File]]:
+    """Return the installed model, the fault that it has, and its files."""
+    if not (folder / models.DESCRIPTION).exists():
+        return None, "", []
+    try:
+        model = models.read(folder)
+    except ModelError as exc:
+        return None, str(exc), []
+    files, problem = [], ""
+    for name, digest in model.digests.items():
+        try:
+            models.check(folder, Model(name=model.name, digests={name: digest}))
+        except ModelError as exc:
+            problem = problem or f"{exc}; `search-mcp semantic setup` installs it anew"
+            is_unchanged = False
+        else:
+            is_unchanged = True
+        path = folder / name
+        files.append(File(name, path.stat().st_size if path.is_file() else None, is_unchanged))
+    return model, problem, files
+
+
+def _counts(path: Path) -> tuple[dict[str, int], str]:
+    try:
+        return vector_store.counts(path), ""
+    except sqlite3.Error as exc:
+        return {}, f"cannot be read: {exc}"
+
+
+def as_json(found: Status) -> dict[str, Any]:
+    """Return the status for scripts."""
+    model = found.model
+    asked = found.setting.asked
+    return {
+        "state": "unusable" if found.reason else "on" if found.is_on else "off",
+        "reason": found.reason or None,
+        "config": found.setting.file or None,
+        "setting": {"url": found.setting.public_url, "model": asked.model} if isinstance(asked, Address) else asked,
+        "missingLibraries": found.missing,
+        "model": {
+            "name": model.name,
+            "licence": model.licence or None,
+            "source": model.source or None,
+            "knowsAllLanguages": model.knows_all_languages,
+            "folder": found.folder,
+            "files": [{"name": each.name, "bytes": each.bytes, "unchanged": each.unchanged} for each in found.files],
+        }
+        if model is not None
+        else None,
+        "modelProblem": found.model_problem or None,
+        "vectors": {
+            "file": found.vectors_file,
+            "count": found.vectors,
+            "ofOtherModels": found.other_vectors,
+            "bytes": found.vectors_bytes,
+            "problem": found.vectors_problem or None,
+        },
+    }
+
+
+def show(found: Status, screen: Terminal) -> None:
+    """Show the status."""
+    state = "cannot be used" if found.reason else "on" if found.is_on else "off"
+    screen.heading(f"Search by meaning: {state}")
+    rows = [("Reason", found.reason)] if found.reason else []
+    rows.append(("Setting", _written(found.setting)))
+    rows += _about_model(found)
+    rows.append(("Vectors", _about_vectors(found)))
+    if found.missing:
+        rows.append(("Missing", f"{enumerated(found.missing)}; {installer.add(EXTRA)}"))
+    for label, text in rows:
+        screen.paragraph(f"{label}: {text}", indent=2)
+
+
+def _written(setting: Setting) -> str:
+    if isinstance(setting.asked, Address):
+        return f"{setting.asked.model} at {setting.public_url}"
+    if setting.asked is None:
+        return "none, so a model is used if one is installed"
+    return f'"{setting.asked}"'
+
+
+def _about_model(found: Status) -> Iterator[tuple[str, str]]:
+    model = found.model
+    if model is None:
+        yield "Model", found.model_problem or "none is installed; `search-mcp semantic setup` installs one"
+        return
+    yield "Model", model.name
+    if model.licence:
+        yield "Licence", model.licence
+    if model.source:
+        yield "From", model.source
+    yield "Languages", "all" if model.knows_all_languages else "English"
+    yield "Folder", found.folder
+    for each in found.files:
+        size = "missing" if each.bytes is None else megabytes(each.bytes)
+        yield "File", f"{each.name}, {size}{', unchanged' if each.unchanged else ', changed' if each.bytes else ''}"
+
+
+def _about_vectors(found: Status) -> str:
+    if found.vectors_problem:
+        return f"{found.vectors_file} {found.vectors_problem}"
+    if not found.vectors_bytes:
+        return "none yet"
+    others = f", and {found.other_vectors:,} of other models" if found.other_vectors else ""
+    return f"{found.vectors:,}{others}, {megabytes(found.vectors_bytes)} in {found.vectors_file}"
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+# remove
+
+
+@app.command(cls=Command, epilog="search-mcp semantic remove")
+@takes("debug")
+def remove(options: Options, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> int:
+    """Delete the sentence model and all vectors."""
+    screen, place, vectors = options.screen, model_folder(), vectors_file()
+    existing = [each for each in (place, vectors.parent) if each.exists()]
+    for each in existing:
+        screen.text(str(each))
+    if existing and not screen.agrees("Delete the model and the vectors?", is_sure=yes):
+        screen.note("Nothing was changed.")
+        return WRONG
+    with _explained():
+        found = installing.remove(place, vectors)
+    if found:
+        screen.text("Deleted. The search ranks tools by words alone, unless the configuration has an address.")
+    else:
+        screen.text("There is no model and no vector.")
+    return FINE

@@ -1,0 +1,450 @@
+"""`semantic`: a model that is fetched from a server on this machine or copied, tried, shown and removed."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from file_server import FileServer, serving
+from sentence_models import tiny
+
+from cli.conftest import SECONDS, Ended, Place
+from cli.snapshots import compare
+from search_mcp.cli import sentence_models
+from search_mcp.cli.problem import Misuse
+from search_mcp.cli.sentence_models import Progress, Setting
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config.location import interpret
+from search_mcp.semantic import known_models, models
+from search_mcp.semantic.lines import Address
+from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER, Model
+from search_mcp.semantic.trial import Trial
+from search_mcp.semantic.vector_store import VectorStore
+from search_mcp.wire.structs import replace
+
+LAUNCHER = str(Path(__file__).with_name("with_model_from.py"))
+SCREENS = Path(__file__).parent / "screens"
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions and signals")
+
+
+class Shop:
+    """A place where the known model is a small one, from a server on this machine."""
+
+    def __init__(self, place: Place, server: FileServer, model: Path) -> None:
+        self.place, self.server, self.model = place, server, model
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return sys.executable, LAUNCHER, self.server.address, str(self.model)
+
+    def run(self, *words: str, stdin: str = "") -> Ended:
+        return self.place.run("semantic", *words, stdin=stdin, command=self.command)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the installed model."""
+        folder = {"darwin": self.place.folder / "Library" / "Application Support"}.get(
+            sys.platform, Path(self.place.variables["XDG_DATA_HOME"])
+        )
+        return folder / "search-mcp" / "semantic"
+
+    @property
+    def vectors(self) -> Path:
+        cache = {"darwin": self.place.folder / "Library" / "Caches"}.get(
+            sys.platform, Path(self.place.variables["XDG_CACHE_HOME"])
+        )
+        return cache / "search-mcp" / "vectors" / "vectors.sqlite3"
+
+    def names(self) -> list[str]:
+        return sorted(each.name for each in self.folder.iterdir()) if self.folder.exists() else []
+
+
+COMPLETE = [DESCRIPTION, NETWORK, TOKENIZER]
+
+
+@pytest.fixture
+def shop(place: Place, tmp_path: Path) -> Iterator[Shop]:
+    tiny(tmp_path / "tiny")
+    network, tokenizer = ((tmp_path / "tiny" / name).read_bytes() for name in (NETWORK, TOKENIZER))
+    with serving({f"onnx/{NETWORK}": network, TOKENIZER: tokenizer}) as server:
+        yield Shop(place, server, tmp_path / "tiny")
+
+
+def test_a_model_is_fetched_shown_and_removed(shop: Shop) -> None:
+    assert shop.run("status", "--json").json["model"] is None
+    ended = shop.run("setup")
+    assert ended.code == 0, ended.err
+    assert "tiny\n  Size: 0.0 MB in 2 files\n" in ended.out
+    assert "Licence: Apache-2.0\n" in ended.out
+    assert 'tiny is installed and works: "make a picture smaller" is more similar to' in ended.out
+    assert "The next search of each client starts to compare its tools" in ended.err
+    assert shop.names() == COMPLETE
+    found = shop.run("status", "--json")
+    assert (found.code, found.json["state"], found.json["reason"]) == (0, "on", None)
+    assert found.json["model"]["name"] == "tiny"
+    assert [each["unchanged"] for each in found.json["model"]["files"]] == [True, True]
+    ended = shop.run("remove", "--yes")
+    assert ended.code == 0
+    assert str(shop.folder) in ended.out
+    assert not shop.folder.exists()
+    assert shop.run("remove").out == "There is no model and no vector.\n"
+
+
+@POSIX
+def test_only_the_user_can_read_the_model(shop: Shop) -> None:
+    assert shop.run("setup").code == 0
+    assert stat.S_IMODE(shop.folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in shop.folder.iterdir()} == {0o600}
+
+
+def test_an_installed_model_is_not_fetched_again(shop: Shop) -> None:
+    assert shop.run("setup").code == 0
+    shop.server.requests.clear()
+    ended = shop.run("setup")
+    assert ended.code == 0
+    assert "tiny is installed already; nothing was fetched" in ended.err
+    assert "works" in ended.out
+    assert shop.server.requests == []
+
+
+def test_a_changed_file_is_reported_and_fetched_again(shop: Shop) -> None:
+    shop.run("setup")
+    with (shop.folder / TOKENIZER).open("ab") as file:
+        file.write(b" ")
+    ended = shop.run("status")
+    assert ended.code == 1
+    assert ended.out.startswith("Search by meaning: cannot be used\n")
+    assert (
+        "tokenizer.json is not the file that was installed; `search-mcp semantic setup` installs it anew" in ended.out
+    )
+    assert f"File: {TOKENIZER}, 0.0 MB, changed" in ended.out
+    assert shop.run("setup").code == 0
+    assert shop.run("status").code == 0
+
+
+def test_a_missing_file_is_reported(shop: Shop) -> None:
+    shop.run("setup")
+    (shop.folder / NETWORK).unlink()
+    ended = shop.run("status", "--json")
+    assert ended.code == 1
+    assert ended.json["state"] == "unusable"
+    assert ended.json["model"]["files"][0] == {"name": NETWORK, "bytes": None, "unchanged": False}
+
+
+def test_another_file_than_the_known_one_is_not_installed(shop: Shop) -> None:
+    tiny(shop.place.folder / "before", name="before")
+    assert shop.run("setup", "--from", str(shop.place.folder / "before")).code == 0
+    shop.server.files[TOKENIZER] = b"x" * len(shop.server.files[TOKENIZER])
+    ended = shop.run("setup")
+    assert ended.code == 1
+    assert ended.err == (
+        "error: 127.0.0.1 gave another tokenizer.json than the known one (its SHA-256 differs), which was deleted; "
+        "a proxy may have changed it: try another network, or `search-mcp semantic setup --from FOLDER`\n"
+    )
+    assert shop.run("status", "--json").json["model"]["name"] == "before"
+
+
+def test_a_fetch_that_breaks_off_is_continued(shop: Shop) -> None:
+    shop.server.most_bytes = 1000
+    ended = shop.run("setup")
+    assert ended.code == 1
+    assert ended.err == (
+        "error: 127.0.0.1 closed the connection before the end of the file; check the connection and HTTPS_PROXY, then "
+        "run the command again, which continues where this ended\n"
+    )
+    assert shop.names() == []
+    assert shop.run("status", "--json").json["state"] == "off"
+    shop.server.most_bytes = None
+    assert shop.run("setup").code == 0
+    assert (f"onnx/{NETWORK}", "bytes=1000-") in shop.server.requests
+
+
+def test_no_network(shop: Shop) -> None:
+    shop.server.shutdown()
+    shop.server.server_close()
+    ended = shop.run("setup")
+    assert ended.code == 1
+    assert ended.err.startswith("error: no connection to 127.0.0.1: Connection refused; check the connection")
+
+
+@POSIX
+def test_ctrl_c_leaves_nothing_half_installed(shop: Shop) -> None:
+    shop.server.most_bytes, shop.server.holds = 1000, True
+    process = subprocess.Popen(
+        [*shop.command, "semantic", "setup"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=shop.place.folder,
+        env=shop.place.variables,
+        text=True,
+    )
+    part = shop.folder.with_name("semantic.new") / f"{NETWORK}.part"
+    assert shop.server.is_held.wait(SECONDS)
+    _until(part.exists)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, err) == (
+        130,
+        "Interrupted. Nothing is installed; the same command continues where this ended.\n",
+    )
+    assert shop.names() == []
+    shop.server.most_bytes, shop.server.holds = None, False
+    assert shop.run("setup").code == 0
+    assert shop.names() == COMPLETE
+    assert not part.parent.exists()
+
+
+def _until(is_reached: "object") -> None:
+    assert callable(is_reached)
+    deadline = time.monotonic() + SECONDS
+    while not is_reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_question_and_the_bar_at_a_terminal(shop: Shop) -> None:
+    pytest.importorskip("termios", reason="only Unix has pseudo-terminals")
+    from cli.screen import Screen
+
+    screen = Screen(shop.place, "semantic", "setup", command=shop.command)
+    screen.wait_for("Fetch it? [y/N] ")
+    assert shop.server.requests == []
+    screen.press("n\n")
+    assert screen.end() == 1
+    assert "Nothing was changed." in screen.shown
+    assert shop.server.requests == []
+    screen = Screen(shop.place, "semantic", "setup", command=shop.command)
+    screen.wait_for("Fetch it? [y/N] ")
+    screen.press("y\n")
+    assert screen.end() == 0
+    assert "100%" in screen.shown
+    assert screen.fits()
+    assert shop.names() == COMPLETE
+    screen = Screen(shop.place, "semantic", "remove", command=shop.command)
+    screen.wait_for("Delete the model and the vectors? [y/N] ")
+    screen.press("n\n")
+    assert screen.end() == 1
+    assert shop.names() == COMPLETE
+
+
+def test_a_model_of_a_folder(shop: Shop) -> None:
+    source = shop.place.folder / "my model"
+    tiny(source, unrelated=0.5, name="mine", licence="MIT")
+    ended = shop.run("setup", "--from", "my model")
+    assert ended.code == 0, ended.err
+    assert shop.server.requests == []
+    assert f"mine\n  Size: 0.0 MB in 2 files\n  From: {source}\n  Licence: MIT\n" in ended.out
+    found = models.read(shop.folder)
+    assert (found.name, found.unrelated, found.source) == ("mine", 0.5, str(source))
+    ended = shop.run("setup", "--from", "my model")
+    assert ended.code == 0
+    assert shop.names() == COMPLETE
+
+
+def test_a_model_that_cannot_be_loaded_replaces_none(shop: Shop) -> None:
+    assert shop.run("setup").code == 0
+    bad = shop.place.folder / "bad"
+    tiny(bad)
+    (bad / NETWORK).write_bytes(b"no network")
+    (bad / DESCRIPTION).unlink()
+    ended = shop.run("setup", "--from", "bad")
+    assert ended.code == 1
+    assert ended.err.startswith("error: the model cannot be used: ")
+    assert "cannot be loaded" in ended.err
+    assert shop.run("status", "--json").json["model"]["name"] == "tiny"
+    assert not shop.folder.with_name("semantic.new").exists()
+
+
+def test_a_model_that_distinguishes_nothing_is_refused(shop: Shop) -> None:
+    same = shop.place.folder / "same"
+    tiny(same, most_tokens=1, query_prefix="read ", text_prefix="read ")
+    ended = shop.run("setup", "--from", "same")
+    assert ended.code == 1
+    assert '"make a picture smaller" is not more similar to "Resize an image"' in ended.err
+    assert "check its pooling and prefixes in model.json" in ended.err
+    assert shop.names() == []
+
+
+@pytest.mark.parametrize(
+    ("description", "fault"),
+    [
+        ('{"poling": "first"}', "has an unknown key 'poling'"),
+        ('{"digests": {"model.onnx": "00"}}', "model.onnx is not the file whose digest model.json has"),
+    ],
+)
+def test_a_folder_with_a_wrong_description(shop: Shop, description: str, fault: str) -> None:
+    (shop.model / DESCRIPTION).write_text(description)
+    ended = shop.place.run("semantic", "setup", "--from", str(shop.model))
+    assert ended.code != 0
+    assert fault in ended.err
+    assert shop.names() == []
+
+
+def test_a_folder_without_a_model(place: Place) -> None:
+    ended = place.run("semantic", "setup", "--from", "nowhere")
+    assert ended.code == 2
+    assert "nowhere has no model.onnx" in ended.err
+    assert "a folder with model.onnx and tokenizer.json is needed" in ended.err
+
+
+def test_the_setting_in_force(shop: Shop) -> None:
+    shop.place.configure({}, search={"semantic": "off"})
+    ended = shop.run("setup")
+    assert 'The search does not use it: "semantic" is "off" in the configuration.' in ended.err
+    found = shop.run("status", "--json")
+    assert (found.code, found.json["state"], found.json["setting"]) == (0, "off", "off")
+    address = {"url": "http://localhost:11434/v1?key=secret", "model": "nomic-embed-text", "apiKey": "very-secret"}
+    shop.place.configure({}, search={"semantic": address})
+    found = shop.run("status", "--json")
+    assert found.json["state"] == "on"
+    assert found.json["setting"]["model"] == "nomic-embed-text"
+    assert "secret" not in found.out
+    assert '"semantic" is an address' in shop.run("setup").err
+
+
+def test_a_model_is_wanted_and_none_is_installed(shop: Shop) -> None:
+    shop.place.configure({}, search={"semantic": "local"})
+    ended = shop.run("status")
+    assert ended.code == 1
+    assert "Reason: no sentence model is installed; `search-mcp semantic setup` installs one" in ended.out
+
+
+def test_the_vectors_are_counted(shop: Shop) -> None:
+    shop.run("setup")
+    installed = models.read(shop.folder)
+    store = VectorStore(shop.vectors, installed.identity)
+    store.write({"read": b"00", "write": b"00"})
+    VectorStore(shop.vectors, "another").write({"read": b"00"})
+    found = shop.run("status", "--json").json["vectors"]
+    assert (found["count"], found["ofOtherModels"], found["file"]) == (2, 1, str(shop.vectors))
+    assert found["bytes"] == shop.vectors.stat().st_size
+    assert "Vectors: 2, and 1 of other models, 0.0 MB in" in shop.run("status").out
+    shop.vectors.write_bytes(b"no database" * 100)
+    assert "cannot be read: file is not a database" in shop.run("status").out
+    assert shop.run("remove", "--yes").code == 0
+    assert not shop.vectors.parent.exists()
+
+
+def test_a_file_of_another_format_has_no_vectors(shop: Shop) -> None:
+    shop.vectors.parent.mkdir(parents=True)
+    with sqlite3.connect(shop.vectors) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    assert shop.run("status", "--json").json["vectors"]["count"] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="the user may write everywhere")
+def test_a_folder_that_cannot_be_written(shop: Shop) -> None:
+    shop.folder.parent.mkdir(parents=True)
+    shop.folder.parent.chmod(0o500)
+    ended = shop.run("setup")
+    assert ended.code == 1
+    assert "Permission denied; check the rights and the room of" in ended.err
+
+
+# Libraries
+
+
+def test_the_command_that_installs_the_libraries() -> None:
+    sentence_models.require_libraries([])
+    with pytest.raises(Misuse) as refused:
+        sentence_models.require_libraries(["onnxruntime", "tokenizers"], "linux")
+    assert str(refused.value).startswith(
+        "search by meaning needs onnxruntime and tokenizers, which are not installed; "
+    )
+    assert "onnxruntime>=" in refused.value.remedy
+    assert "tokenizers>=" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("missing", "system", "machine", "python", "is_impossible"),
+    [
+        (["onnxruntime"], "darwin", "x86_64", (3, 14), True),
+        (["onnxruntime"], "darwin", "x86_64", (3, 13), False),
+        (["onnxruntime"], "darwin", "arm64", (3, 14), False),
+        (["tokenizers"], "darwin", "x86_64", (3, 14), False),
+        (["onnxruntime"], "linux", "x86_64", (3, 14), False),
+    ],
+)
+def test_intel_macs(
+    missing: Sequence[str], system: str, machine: str, python: tuple[int, int], is_impossible: bool
+) -> None:
+    with pytest.raises(Misuse) as refused:
+        sentence_models.require_libraries(missing, system, machine, python)
+    told = "onnxruntime has no package for Python 3.14 on Intel Macs; install search-mcp with Python 3.13"
+    assert str(refused.value).startswith(told) == is_impossible
+
+
+# Screens
+
+
+@pytest.fixture(params=[80, 140])
+def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
+
+
+def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    known = known_models.MINILM
+    folder, vectors = (
+        "/home/ann/.local/share/search-mcp/semantic",
+        "/home/ann/.cache/search-mcp/vectors/vectors.sqlite3",
+    )
+    complete = sentence_models.Status(
+        setting=Setting(None),
+        reason="",
+        is_on=True,
+        folder=folder,
+        model=known.model,
+        model_problem="",
+        files=[sentence_models.File(each.name, each.size, True) for each in known.files],
+        vectors_file=vectors,
+        vectors=1512,
+        other_vectors=0,
+        vectors_bytes=1_740_800,
+        vectors_problem="",
+        missing=[],
+    )
+    address = Setting(Address("https://x", "nomic-embed-text"), "", "https://embeddings.example.com/v1", "")
+    fault = f"{folder}/model.onnx is not the file that was installed; `search-mcp semantic setup` installs it anew"
+    screen = Terminal()
+    sentence_models.show_known(known, Path(folder), screen)
+    screen.paragraph(sentence_models.installed(known.model.name, Trial(0.69, 0.09, 1.0)))
+    for each in (
+        complete,
+        replace(complete, setting=address, model=None, files=[], vectors_bytes=0),
+        replace(
+            complete, reason=fault, is_on=False, other_vectors=20, files=[replace(complete.files[0], unchanged=False)]
+        ),
+    ):
+        screen.text("")
+        sentence_models.show(each, screen)
+    text = capsys.readouterr().out
+    compare(SCREENS / f"semantic-{columns}.txt", text)
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_progress() -> None:
+    progress = Progress(90_000_000)
+    assert progress.describe() == (0.0, "0.0 of 90.0 MB  ")
+    progress.tell("model.onnx", 45_000_000)
+    assert progress.describe() == (0.5, "45.0 of 90.0 MB  model.onnx")
+
+
+def test_every_known_model_can_be_shown_before_it_is_fetched() -> None:
+    known = known_models.MINILM.model
+    assert isinstance(known, Model)
+    assert known.licence
+    assert known.source
+
+
+def test_the_setting_of_a_configuration(tmp_path: Path) -> None:
+    text = b'{"mcpServers": {}, "settings": {"search": {"semantic": "local"}}}'
+    assert sentence_models.setting_of(interpret(text, tmp_path / "c.json", {}), "c").asked == "local"
