@@ -143,6 +143,11 @@ def test_nothing_imports_the_remote_room_before_it_is_needed() -> None:
             assert not any(each.startswith(("search_mcp.backends.remote", "httpx2")) for each in first), name
 
 
+def test_only_one_command_fetches_models() -> None:
+    importing = {name for name in modules() if "semantic.fetching" in dependencies(name)}
+    assert importing == {"cli.sentence_models"}
+
+
 # Rules for the content
 
 Search = Callable[[ast.Module], Iterator[str]]

@@ -39,7 +39,10 @@ class Shell:
     @property
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
-        folders = {name: str(self.home / name) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
+        folders = {
+            name: str(self.home / name)
+            for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+        }
         own = {
             "HOME": str(self.home),
             "PATH": os.pathsep.join([str(packages.installers().parent), inherited["PATH"]]),

