@@ -97,7 +97,7 @@ def require_libraries(
     if "onnxruntime" in missing and is_intel_mac and python >= _INTEL_MAC_WITHOUT:
         raise Misuse(
             f"onnxruntime has no package for Python {python[0]}.{python[1]} on Intel Macs",
-            "install search-mcp with Python 3.13, or set an address in `settings.search.semantic`",
+            "install search-mcp with Python 3.13, or set an address in `settings.search.semantic`: it needs numpy only",
         )
     verb = "is" if len(missing) == 1 else "are"
     raise Misuse(f"search by meaning needs {enumerated(missing)}, which {verb} not installed", installer.add(EXTRA))

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy
@@ -100,7 +101,12 @@ def _setup(command: Path, shell: Shell, model: Path) -> "subprocess.CompletedPro
 
 def _first(command: Path, shell: Shell, query: str) -> str | None:
     """Return the first tool that a search finds; the exit code is 1 if there is none."""
-    done = _run(shell, command, "search", query, "--config", "mcp-servers.json", "--json")
+    deadline = time.monotonic() + SECONDS
+    while True:
+        done = _run(shell, command, "search", query, "--config", "mcp-servers.json", "--json")
+        if "Ranked by words alone" not in done.stderr:  # on a busy machine, a search may not wait long enough
+            break
+        assert time.monotonic() < deadline
     found = json.loads(done.stdout)["tools"]
     assert done.returncode == (not found), done.stderr
     return found[0]["name"] if found else None
