@@ -40,7 +40,7 @@ def choose(asked: Literal["off", "local"] | Address | None, folder: Path) -> Cho
         return Choice(None, reason="no sentence model is installed; `search-mcp semantic setup` installs one")
     if missing := missing_libraries(is_local=is_local):
         names, them = ", ".join(missing), "it" if len(missing) == 1 else "them"
-        return Choice(None, reason=f"{names} is not installed; `search-mcp semantic setup` installs {them}")
+        return Choice(None, reason=f"{names} is not installed; `search-mcp semantic setup` says how to install {them}")
     return Choice(Local(str(folder)), stamp) if not isinstance(asked, Address) else Choice(asked)
 
 

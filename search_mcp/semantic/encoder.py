@@ -24,9 +24,13 @@ def loaded(folder: Path) -> "Encoder":
     """Load the model in a folder.
 
     Raises:
-        ModelError: there is none, a library is missing, or a file is no model.
+        ModelError: there is none, a library is missing, a file is no model, or another model took its place.
     """
-    return Encoder(folder, models.read(folder))
+    model = models.read(folder)
+    found = Encoder(folder, model)
+    if models.read(folder) != model:  # the files may be of both, and the vectors would be kept as those of one
+        raise ModelError(f"the model in {folder} was replaced while it was loaded")
+    return found
 
 
 class Encoder:

@@ -7,8 +7,9 @@ import pytest
 from sentence_models import tiny
 
 from search_mcp.semantic import models
-from search_mcp.semantic.encoder import Encoder
+from search_mcp.semantic.encoder import Encoder, loaded
 from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER, ModelError, Pooling
+from search_mcp.wire.structs import replace
 
 
 @pytest.fixture
@@ -83,3 +84,11 @@ def test_a_file_that_is_no_network(folder: Path) -> None:
     (folder / NETWORK).write_text("nothing")
     with pytest.raises(ModelError, match="cannot be loaded"):
         encoder(folder)
+
+
+def test_a_model_that_is_replaced_while_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.read(folder)
+    described = iter([model, replace(model, query_prefix="read ")])
+    monkeypatch.setattr(models, "read", lambda _folder: next(described))
+    with pytest.raises(ModelError, match="was replaced while it was loaded"):
+        loaded(folder)
