@@ -49,17 +49,21 @@ class Shop:
     @property
     def folder(self) -> Path:
         """The folder of the installed model."""
-        folder = {"darwin": self.place.folder / "Library" / "Application Support"}.get(
+        home = self.place.folder
+        folder = {"darwin": home / "Library" / "Application Support", "win32": home / "AppData" / "Local"}.get(
             sys.platform, Path(self.place.variables["XDG_DATA_HOME"])
         )
         return folder / "search-mcp" / "semantic"
 
     @property
     def vectors(self) -> Path:
-        cache = {"darwin": self.place.folder / "Library" / "Caches"}.get(
-            sys.platform, Path(self.place.variables["XDG_CACHE_HOME"])
-        )
-        return cache / "search-mcp" / "vectors" / "vectors.sqlite3"
+        home = self.place.folder
+        places = {
+            "darwin": home / "Library" / "Caches" / "search-mcp",
+            "win32": home / "AppData" / "Local" / "search-mcp" / "Cache",
+        }
+        folder = places.get(sys.platform, Path(self.place.variables["XDG_CACHE_HOME"]) / "search-mcp")
+        return folder / "vectors" / "vectors.sqlite3"
 
     def names(self) -> list[str]:
         return sorted(each.name for each in self.folder.iterdir()) if self.folder.exists() else []
@@ -170,7 +174,8 @@ def test_no_network(shop: Shop) -> None:
     shop.server.server_close()
     ended = shop.run("setup")
     assert ended.code == 1
-    assert ended.err.startswith("error: no connection to 127.0.0.1: Connection refused; check the connection")
+    assert ended.err.startswith("error: no connection to 127.0.0.1: ")
+    assert "; check the connection and HTTPS_PROXY" in ended.err
 
 
 @POSIX
