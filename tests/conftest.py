@@ -37,7 +37,7 @@ LONG = (
     "test_readme.py",
     "processes/",
     "semantic/test_serve.py",
-    "semantic/test_address_in_serve.py",
+    "semantic/test_address_through_serve.py",
     "cli/",
     "loop_steps/",
     "interaction/",

@@ -23,7 +23,7 @@ from search_mcp.model.similar import nearest
 from search_mcp.search import Explanation, Meaning
 from search_mcp.search.highlights import spans
 
-WITHOUT_MEANING = "Ranked by words alone: the vectors of the tools are not made yet. Search again in a minute."
+NOT_MADE_YET = "the vectors of the tools are not made yet; search again in a minute"
 _TOOL_HEADINGS = ("Tool", "Description")
 
 
@@ -48,8 +48,8 @@ def search(
     request = Request(text, limit, of_server)
     found = inventory.look(options, loaded, request.found, request.look_up_meaning)
     inventory.tell_age(found.age_seconds, options.screen)
-    if request.lacks_meaning:
-        options.screen.note(WITHOUT_MEANING)
+    if request.without_meaning:
+        options.screen.note(f"Ranked by words alone: {request.without_meaning}.")
     if not found.fits:
         options.screen.note(NOTHING_FITS)
     if options.as_json:
@@ -103,14 +103,16 @@ class Request:
     limit: int
     server: str | None
     meaning: Meaning | None = None
-    lacks_meaning: bool = False
-    """Whether the results are ranked by words, although meaning is searched, too."""
+    without_meaning: str = ""
+    """The reason why the results are ranked by words alone, although meaning is searched, too."""
 
     async def look_up_meaning(self, session: Session) -> None:
         """Ask for the meaning of the query, if there is a tool to compare it with."""
         if session.tools.names():
             self.meaning = await session.meaning_of(self.query)
-            self.lacks_meaning = self.meaning is None and session.own_tools.wants_meaning(self.query)
+            if self.meaning is None:
+                is_wanted = session.own_tools.wants_meaning(self.query)
+                self.without_meaning = session.meaning_problem or (NOT_MADE_YET if is_wanted else "")
 
     def found(self, session: Session) -> Listing:
         """Search for tools and skills, best first."""

@@ -200,13 +200,18 @@ class Session:
 
         return await _answer(submit)
 
+    @property
+    def meaning_problem(self) -> str:
+        """The reason why queries have no meaning now; empty if there is none, or none is known."""
+        return self._engine.meaning_problem
+
     async def meaning_of(self, query: str) -> "Meaning | None":
         """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
         await self._engine.prepare_meanings()
         own_tools, ends = self.own_tools, time.monotonic() + MEANING_SECONDS
         while own_tools.advance():
             pass
-        while own_tools.wants_meaning(query) and (left := ends - time.monotonic()) > 0:
+        while own_tools.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
             meaning: Meaning | None = await _answer(partial(_ask, own_tools, query, left))
             if meaning is not None:
                 return meaning

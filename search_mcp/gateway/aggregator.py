@@ -257,6 +257,11 @@ class Aggregator:
         self._tasks.start_soon(work)
         return True
 
+    @property
+    def meaning_problem(self) -> str:
+        """The reason why queries have no meaning now; empty if there is none, or none is known."""
+        return self._meaning_source.problem if self._meaning_source is not None else ""
+
     def end_meanings(self) -> None:
         """End the process that makes vectors, unless another engine uses it."""
         if self._meaning_source is not None:

@@ -38,13 +38,19 @@ class MeaningSource:
         self._meanings: Meanings | None = None
         self._address: EmbeddingsAddress | None = None
         self._filled: tuple[EmbeddingsAddress, Address] | None = None  # the address with sources, and without
-        self._reported = ""
+        self._reason = self._reported = ""
+
+    @property
+    def problem(self) -> str:
+        """The reason why queries have no meaning now; empty if there is none, or none is known."""
+        return self._reason or (self._meanings.problem if self._meanings is not None else "")
 
     def of(self, config: "Config") -> Meanings | None:
         """Return the meanings for a configuration; `None` if texts are ranked by words alone, for a logged reason."""
         address = config.embeddings
         chosen = choice.choose(_asked(config.settings.search.semantic, address), model_folder())
         reason = (address.problem if address is not None else None) or chosen.reason
+        self._reason = reason
         self._report(reason)
         if chosen.opening is None or reason:
             self.end()
@@ -97,12 +103,17 @@ class MeaningSource:
         try:
             filled: EmbeddingsAddress = await sources.filled_address(address, self._dependencies)
         except sources.SourceError as exc:
-            self._report(str(exc))
+            self._note(str(exc))
             return
         self._dependencies.conceal(filled.secrets)
-        self._report(filled.problem or "")
+        self._note(filled.problem or "")
         if not filled.problem:
             self._filled = address, _line(filled)
+
+    def _note(self, problem: str) -> None:
+        if self._meanings is not None:
+            self._meanings.problem = problem
+        self._report(problem)
 
     def _report(self, reason: str) -> None:
         if reason and reason != self._reported:

@@ -19,6 +19,7 @@ from typing import IO, Any, Protocol
 from search_mcp.model.calls import CallLater
 from search_mcp.search import Meaning
 from search_mcp.search.meaning import POOL
+from search_mcp.search.query import LONGEST_QUERY
 from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.wire import payload
 
@@ -150,6 +151,8 @@ class Meanings:
     ) -> None:
         """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
         self.users = 0
+        self.problem = ""
+        """The reason why queries have no meaning now; empty if there is none, or none is known."""
         self._command, self._opening, self._later, self._from_thread = command, opening, later, from_thread
         self._first: Local | Address | None = None  # line of the process
         self._is_opening = self._has_ended = False
@@ -182,7 +185,9 @@ class Meanings:
                 waiting[1]()
 
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
-        running.send(Query(number, sent.number, query, POOL))
+        # A command line may have bytes that are no text.
+        text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
+        running.send(Query(number, sent.number, text, POOL))
         return stop
 
     def end(self) -> None:
@@ -260,9 +265,11 @@ class Meanings:
             return
         if isinstance(answer, Failure):
             self._failures = MOST_FAILURES  # a missing model or library: another process would say the same
+            self.problem = answer.failure
             self._report(answer.failure)
             self._end_process()
         elif isinstance(answer, Problem):
+            self.problem = answer.problem if answer.is_given_up else ""
             if answer.problem:
                 self._report(answer.problem)
         else:
@@ -270,10 +277,13 @@ class Meanings:
             if (waiting := self._waiting.pop(answer.number, None)) is not None:
                 use, stop_timer, sent = waiting
                 stop_timer()
-                use(_meaning(answer, sent))
+                if (meaning := _meaning(answer, sent)) is not None:
+                    self.problem = ""
+                use(meaning)
 
     def _fail(self, why: str) -> None:
         self._failures += 1
+        self.problem = why
         self._report(why)
 
     def _report(self, why: str) -> None:

@@ -61,9 +61,11 @@ class Compared(Struct, frozen=True, tag="compared"):
 
 
 class Problem(Struct, frozen=True, tag="problem"):
-    """The reason why vectors cannot be made now; empty once they can. Queries are answered without vectors."""
+    """The reason why vectors cannot be made or kept now; empty once they can."""
 
     problem: str
+    is_given_up: bool = False
+    """Whether none are made for some time; queries are answered without vectors."""
 
 
 class Failure(Struct, frozen=True, tag="failure"):

@@ -301,7 +301,7 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
     while True:
         if comparison.problem != reported:
             reported = comparison.problem
-            write(payload.encode_bytes(Problem(reported)) + b"\n")
+            write(payload.encode_bytes(Problem(reported, comparison.is_given_up)) + b"\n")
         rests = comparison.is_complete or comparison.is_given_up
         until_end = max(0.0, asked_at + IDLE_SECONDS - time.monotonic())
         try:

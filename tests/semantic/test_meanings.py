@@ -144,8 +144,10 @@ async def test_an_ended_source_starts_nothing(place: Place, askers: list[Asker])
 
 
 async def test_a_problem_is_logged_once(askers: list[Asker], caplog: pytest.LogCaptureFixture) -> None:
-    lines = [Problem("no connection"), Problem(""), Problem("no connection")]
-    program = f"print({b''.join(payload.encode_bytes(each) + LINE_END for each in lines).decode()!r}, flush=True)"
+    lines = [Problem("no connection", True), Problem(""), Problem("no connection", True)]
+    program = (
+        f"print({b''.join(payload.encode_bytes(each) + LINE_END for each in lines).decode()!r}, end='', flush=True)"
+    )
     ask = Asker(stub(f"{program}; import sys; sys.stdin.read()"), 0.2)
     askers.append(ask)
     with caplog.at_level(logging.WARNING):
@@ -153,6 +155,21 @@ async def test_a_problem_is_logged_once(askers: list[Asker], caplog: pytest.LogC
             assert await ask("time") is None
         assert await ask("time") is None
     assert caplog.text.count("no connection; tools are ranked by words") == 1
+    assert ask.meanings.problem == "no connection"
+
+
+async def test_a_problem_is_over_with_the_next_meaning(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
+    askers.append(ask)
+    ask.meanings.problem = "no connection"
+    await ask.until_known("time")
+    assert ask.meanings.problem == ""
+
+
+async def test_a_query_with_bytes_that_are_no_text(place: Place, askers: list[Asker]) -> None:
+    ask = Asker(place.command, 30.0, place.first)
+    askers.append(ask)
+    assert (await ask.until_known("send \udcff mail")).nearest
 
 
 async def test_a_search_does_not_wait_for_a_slow_process(askers: list[Asker]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from embeddings_service import serving
 from processes.conftest import write
 from processes.run import Run, server
 from processes.shared import Home
@@ -245,6 +246,17 @@ def test_a_command_finds_tools_by_their_meaning(house: House) -> None:
     assert meaning["score"] == first["explanation"]["score"] > 0
 
 
+def test_a_command_says_why_it_ranks_by_words(house: House) -> None:
+    with house.serves({"one": DRAW}, **broken(house)) as run:
+        run.opens()
+        run.asks("tools/list")
+        searched = run.types("search", "--config", str(run.config), "picture")
+        exact = run.types("search", "--config", str(run.config), "one.draw")
+    assert "Ranked by words alone: " in searched.stderr
+    assert "cannot be loaded" in searched.stderr
+    assert "Ranked by words" not in exact.stderr
+
+
 def test_check_says_why_it_is_off(house: House) -> None:
     missing(house)
     with house.serves({"one": DRAW}, search={"semantic": "local"}) as run:
@@ -252,3 +264,38 @@ def test_check_says_why_it_is_off(house: House) -> None:
         assert notes == [f"Search by meaning is off: {FAILURES[1][1]}."]
         write(run, {"one": DRAW}, search={"semantic": "off"})
         assert json.loads(run.types("check", "--config", str(run.config), "--json").stdout)["notes"] == []
+
+
+KEY = "sk-0123456789abcdef"
+
+
+def addressed(url: str, **more: str) -> dict[str, Any]:
+    return {"search": {"semantic": {"url": url, "model": "m", **more}}}
+
+
+def test_other_processes_cannot_read_the_key_of_an_address(house: House) -> None:
+    (house.folder / "key").write_text(f"{KEY}\n")
+    with serving() as service, house.serves({"one": DRAW}, **addressed(service.url, apiKey="${file:key}")) as run:
+        run.opens()
+        client = Searcher(run)
+        run.waits_until(lambda: bool(client.found("picture")) and "draw: draw a picture" in service.texts)
+        (worker,) = workers(run.mark)
+        for name in ("cmdline", "environ"):
+            assert KEY.encode() not in Path(f"/proc/{worker}/{name}").read_bytes()
+        assert {asked.headers["authorization"] for asked in service.asked} == {f"Bearer {KEY}"}
+
+
+def test_a_dead_address_is_one_line_of_the_log_and_a_note_of_a_command(house: House) -> None:
+    with house.serves({"one": DRAW}, **addressed("http://127.0.0.1:9/v1")) as run:
+        run.opens()
+        client = Searcher(run)
+        assert client.found("picture") == ["one.draw"]
+        run.logs("! search by meaning")
+        for _ in range(3):
+            assert client.found("picture") == ["one.draw"]
+        done = run.types("search", "--config", str(run.config), "picture")
+    assert run.stderr.count(b"! search by meaning") == 1
+    assert b"127.0.0.1" in run.stderr
+    assert done.returncode == 0
+    assert "one.draw" in done.stdout
+    assert "Ranked by words alone: 127.0.0.1" in done.stderr
