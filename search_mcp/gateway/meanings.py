@@ -30,7 +30,8 @@ PATIENCE_SECONDS = 0.15
 MOST_MISSING = 0.1
 """Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
 MOST_FAILURES = 3
-"""Processes that may end with an error, one after another; then none is started any more."""
+"""Processes that may end with an error, one after another; then none is started for some time."""
+RETRY_SECONDS = 600.0
 MOST_REPORTED = 20
 """Different problems that are logged, once each."""
 
@@ -161,6 +162,7 @@ class Meanings:
         self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
         self._failures = 0
         self._reported: set[str] = set()
+        self._stop_retry: Stop = _nothing
 
     @property
     def may_answer(self) -> bool:
@@ -193,6 +195,7 @@ class Meanings:
     def end(self) -> None:
         """End the process, and start none any more; queries that wait have no meaning."""
         self._has_ended = True
+        self._stop_retry()
         self._end_process()
 
     def _end_process(self) -> None:
@@ -225,7 +228,7 @@ class Meanings:
     def _open(self, first: Local | Address | None) -> None:
         self._is_opening, self._first = False, first
         if first is None:
-            self._failures += 1
+            self._note_failures(self._failures + 1)
 
     def _start(self, first: Local | Address) -> None:
         try:
@@ -264,7 +267,7 @@ class Meanings:
             self._end_process()
             return
         if isinstance(answer, Failure):
-            self._failures = MOST_FAILURES  # a missing model or library: another process would say the same
+            self._note_failures(MOST_FAILURES)  # a missing model or library: another process would say the same
             self.problem = answer.failure
             self._report(answer.failure)
             self._end_process()
@@ -282,9 +285,19 @@ class Meanings:
                 use(meaning)
 
     def _fail(self, why: str) -> None:
-        self._failures += 1
+        self._note_failures(self._failures + 1)
         self.problem = why
         self._report(why)
+
+    def _note_failures(self, count: int) -> None:
+        self._failures = count
+        if count >= MOST_FAILURES and not self._has_ended:
+            self._stop_retry()
+            self._stop_retry = self._later(RETRY_SECONDS, self._retry)
+
+    def _retry(self) -> None:
+        self._failures = 0
+        self.problem = ""
 
     def _report(self, why: str) -> None:
         if why not in self._reported and len(self._reported) < MOST_REPORTED:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sentence_models import tiny
 
+from search_mcp.gateway import meanings
 from search_mcp.gateway.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.search import Meaning
 from search_mcp.semantic import choice
@@ -201,6 +202,19 @@ async def test_a_process_that_fails_is_not_started_for_ever(
             assert await ask("time") is None
     assert starts.read_text() == "x" * MOST_FAILURES
     assert caplog.text.count("its process ended with 3 (why); tools are ranked by words") == 1
+
+
+async def test_a_process_that_failed_is_started_again_after_some_time(
+    askers: list[Asker], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(meanings, "RETRY_SECONDS", 0.0)
+    starts = tmp_path / "starts"
+    ask = Asker(stub(f"open({str(starts)!r}, 'a').write('x'); raise SystemExit(3)"), 30.0)
+    askers.append(ask)
+    async with asyncio.timeout(60):
+        while not starts.exists() or len(starts.read_text()) <= MOST_FAILURES:
+            assert await ask("time") is None
+            await asyncio.sleep(0)
 
 
 async def test_a_missing_model_is_reported_once(
