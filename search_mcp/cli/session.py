@@ -203,11 +203,11 @@ class Session:
     @property
     def meaning_problem(self) -> str:
         """The reason why queries have no meaning now; empty if there is none, or none is known."""
-        return self._engine.meaning_problem
+        return self._aggregator.meaning_problem
 
     async def meaning_of(self, query: str) -> "Meaning | None":
         """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
-        await self._engine.prepare_meanings()
+        await self._aggregator.prepare_meanings()
         own_tools, ends = self.own_tools, time.monotonic() + MEANING_SECONDS
         while own_tools.advance():
             pass
