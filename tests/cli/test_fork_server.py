@@ -27,6 +27,7 @@ WORDS = {
     "remove": ["remove", "nothing"],
     "search": ["search", "draw", "something"],
     "serve": ["serve", "--client", "nobody"],
+    "semantic": ["semantic", "status"],
     "servers": ["servers", "--json"],
     "tokens": ["tokens", "--json"],
     "usage": ["usage", "--json"],
