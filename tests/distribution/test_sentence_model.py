@@ -120,7 +120,7 @@ def _run(shell: Shell, *words: str | Path) -> "subprocess.CompletedProcess[str]"
         encoding="utf-8",
         timeout=SECONDS,
         cwd=shell.home,
-        env=shell.environment,
+        env={**shell.environment, "COLUMNS": "1000"},  # so that no command is wrapped
     )
 
 

@@ -1,4 +1,4 @@
-"""Files whose opening never returns, as on a lost network drive: each is a pipe that no other process opens."""
+"""Pipes in the place of files, which no other process opens: nothing waits for them."""
 
 import json
 import os
@@ -18,7 +18,7 @@ GOOD = {"good": server("well_behaved")}
 
 
 def _stick(path: Path) -> None:
-    """Replace a file by one whose opening never returns."""
+    """Replace a file by a pipe, whose opening would wait for ever."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
@@ -28,7 +28,6 @@ def _stick(path: Path) -> None:
 def test_a_record_of_definitions_that_cannot_be_opened_does_not_delay_the_exit(
     serve: Serve, is_signalled: bool
 ) -> None:
-    """The thread that waits for the file is abandoned."""
     with serve(GOOD) as first:
         first.opens()
         assert first.calls("good.echo", words="x") == "x"
@@ -116,13 +115,13 @@ def test_a_cached_file_that_cannot_be_opened_holds_up_no_other_client_of_an_engi
         assert len(home.engine()["clients"]) == 2
 
 
-def test_a_record_of_programs_that_cannot_be_opened_leaves_the_engine_to_its_other_clients(tmp_path: Path) -> None:
+def test_a_pipe_in_the_place_of_the_record_of_programs_delays_no_client_of_an_engine(tmp_path: Path) -> None:
     with Home(tmp_path, GOOD, confirmCommands=True) as home, home.client() as client:
         client.opens()
         (record,) = (home.folder / "state").rglob("programs/*.json")
         _stick(record)
         first = {"config": str(home.config), "folder": str(tmp_path), "variables": dict(os.environ)}
         line = hello.encode({"wants": "serve", "client": None, "log_level": None, **first})
-        with connection(home, line) as unlucky, unlucky.makefile("rb") as answers:
-            assert json.loads(answers.read())["alone"] == "the engine could not read the configuration within 1 s"
+        with connection(home, line) as other, other.makefile("rb") as answers:
+            assert "alone" not in json.loads(answers.readline())
         assert client.calls("good.echo", words="x") == "x"
