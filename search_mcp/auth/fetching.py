@@ -19,6 +19,7 @@ import httpx2
 from search_mcp.auth.addresses import Reach, check_reach, reach_of_address, reach_of_host
 from search_mcp.auth.errors import AuthError
 from search_mcp.auth.steps import Request, Response, Steps
+from search_mcp.causes import causes
 
 log = logging.getLogger(__name__)
 
@@ -206,13 +207,11 @@ def _proxy(scheme: str, host: str) -> str | None:
 
 def _reason(exc: Exception, host: str) -> str:
     """Explain a request without an answer, without its address, which may contain secrets."""
-    cause: BaseException | None = exc
-    while cause is not None:
+    for cause in causes(exc):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate of {host} is not accepted: {cause.verify_message}"
         if isinstance(cause, OSError) and cause.strerror:
             return f"no connection to {host}: {cause.strerror}"
-        cause = cause.__cause__ or cause.__context__
     if isinstance(exc, httpx2.TimeoutException):
         return f"{host} did not answer in {CONNECT_SECONDS:g} s"
     if isinstance(exc, httpx2.ProxyError):

@@ -18,6 +18,7 @@ import anyio
 import httpx2
 from anyio.from_thread import BlockingPortal
 
+from search_mcp.causes import causes
 from search_mcp.config.addresses import is_loopback
 from search_mcp.semantic.embeddings import Reply
 from search_mcp.semantic.encoding import EncodingError
@@ -217,8 +218,7 @@ def _why(exc: Exception) -> str:
 
 
 def _why_unconnected(exc: BaseException) -> str:
-    cause: BaseException | None = exc
-    while cause is not None:
+    for cause in causes(exc):
         if isinstance(cause, socket.gaierror):
             return f"cannot be found: {cause.strerror}"
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -228,5 +228,4 @@ def _why_unconnected(exc: BaseException) -> str:
             return f"makes no TLS connection: {getattr(cause, 'reason', None) or cause}"
         if isinstance(cause, OSError) and cause.errno:
             return f"cannot be connected to: {os.strerror(cause.errno)}"
-        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__ or cause.__context__
     return f"cannot be connected to ({type(exc).__name__})"

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from search_mcp.causes import causes
 from search_mcp.semantic.installing import private
 from search_mcp.semantic.known_models import RemoteFile
 from search_mcp.semantic.models import digest_of
@@ -188,11 +189,9 @@ def _reason(exc: Exception, host: str) -> str:
     if isinstance(exc, httpx2.RemoteProtocolError):
         return f"{host} closed the connection before the end of the file"
     what = f"no connection to {host}" if isinstance(exc, httpx2.ConnectError) else f"the connection to {host} broke"
-    cause: BaseException | None = exc
-    while cause is not None:
+    for cause in causes(exc):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate of {host} is not trusted: {cause.verify_message}"
         if isinstance(cause, OSError) and cause.strerror:
             return f"{what}: {cause.strerror}"
-        cause = cause.__cause__ or cause.__context__
     return f"{what}: {str(exc) or type(exc).__name__}"

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from search_mcp.causes import causes
 from search_mcp.wire.inflight import Fate, RequestFailure
 
 QUOTED = 200
@@ -69,8 +70,7 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
 
 
 def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
-    cause: BaseException | None = exc
-    while cause is not None:
+    for cause in causes(exc):
         if isinstance(cause, socket.gaierror):
             return f"the name {host} cannot be resolved: {cause.strerror}"
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -80,7 +80,6 @@ def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
             return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
         if isinstance(cause, OSError) and cause.errno:
             return f"no connection to {where}: {os.strerror(cause.errno)}"
-        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__ or cause.__context__
     return f"no connection to {where}: {exc}"
 
 
