@@ -4,9 +4,10 @@ import contextlib
 import errno
 import logging
 import os
+import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -83,6 +84,15 @@ def read_whole(path: Path) -> bytes:
     """
     with open(path, "rb", opener=without_waiting) as file:
         return file.read() or b""
+
+
+def first_irregular(paths: Iterable[Path]) -> Path | None:
+    """Return the first path at which there is no regular file, but a pipe, say, for which a library would wait."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if not stat.S_ISREG(path.stat().st_mode):
+                return path
+    return None
 
 
 def _private(path: str, flags: int) -> int:

@@ -381,7 +381,7 @@ def _model_in(folder: Path) -> tuple[Model | None, str, list[File]]:
 def _counts(path: Path) -> tuple[dict[str, int], str]:
     try:
         return vector_store.counts(path), ""
-    except sqlite3.Error as exc:
+    except (OSError, sqlite3.Error) as exc:
         return {}, f"cannot be read: {exc}"
 
 

@@ -9,13 +9,12 @@ import contextlib
 import logging
 import os
 import sqlite3
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from search_mcp.files import locked
+from search_mcp.files import first_irregular, locked
 from search_mcp.model.visible import quoted
 from search_mcp.wire.structs import Struct
 
@@ -150,10 +149,8 @@ def _make(path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, options: str, busy_seconds: float = BUSY_SECONDS) -> Iterator[sqlite3.Connection]:
-    for each in (path, *_beside(path)):
-        with contextlib.suppress(OSError):
-            if not stat.S_ISREG(each.stat().st_mode):  # the library would wait for the other end of a pipe
-                raise sqlite3.DatabaseError(f"{each.name} is not a regular file")
+    if (irregular := first_irregular((path, *_beside(path)))) is not None:
+        raise sqlite3.DatabaseError(f"{irregular.name} is not a regular file")
     address = f"{path.absolute().as_uri()}?{options}"
     with contextlib.closing(sqlite3.connect(address, busy_seconds, isolation_level=None, uri=True)) as database:
         yield database

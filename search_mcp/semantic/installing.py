@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from search_mcp.files import locked, write_whole
+from search_mcp.files import locked, read_whole, without_waiting, write_whole
 from search_mcp.semantic import known_models, models
 from search_mcp.semantic.models import DESCRIPTION, MORE_NETWORK, NETWORK, TOKENIZER, Model, ModelError
 from search_mcp.wire import payload
@@ -73,7 +73,7 @@ def described(source: Path) -> Model:
     """
     path = source / DESCRIPTION
     try:
-        given = payload.value(path.read_bytes())
+        given = payload.value(read_whole(path))
     except FileNotFoundError:
         given = {}
     except OSError as exc:
@@ -109,7 +109,7 @@ def copied(files: dict[str, Path], given: Model, folder: Path, tell: Callable[[s
 
 def _copy(source: Path, target: Path, tell: Callable[[str, int], None]) -> str:
     digest, size = hashlib.sha256(), 0
-    with source.open("rb") as read, open(target, "wb", opener=private) as written:
+    with open(source, "rb", opener=without_waiting) as read, open(target, "wb", opener=private) as written:
         while block := read.read(_BLOCK):
             written.write(block)
             digest.update(block)

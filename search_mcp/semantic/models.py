@@ -5,6 +5,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
+from search_mcp.files import read_whole, without_waiting
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, replace
 
@@ -58,7 +59,7 @@ def read(folder: Path) -> Model:
         ModelError: there is none, or it is wrong.
     """
     try:
-        return payload.typed((folder / DESCRIPTION).read_bytes(), Model)
+        return payload.typed(read_whole(folder / DESCRIPTION), Model)
     except FileNotFoundError:
         raise ModelError(f"there is no model in {folder}") from None
     except (OSError, ValueError) as exc:
@@ -86,5 +87,5 @@ def digest_of(path: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with open(path, "rb", opener=without_waiting) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from search_mcp.files import first_irregular
+
 FORMAT = 1
 """The `user_version` of the database; a file of another format is made anew."""
 MOST_VECTORS = 40_000
@@ -94,6 +96,7 @@ class VectorStore:
             database.execute("COMMIT")
 
     def _connected(self) -> sqlite3.Connection:
+        _check_regular(self._path)
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # The library would make a file that others can read; the files that it puts beside it get the same permissions.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
@@ -114,10 +117,11 @@ def counts(path: Path) -> dict[str, int]:
     """Return the number of vectors of each model in a file, by its identity; none without a file of this format.
 
     Raises:
-        sqlite3.Error: the file cannot be read.
+        OSError, sqlite3.Error: the file cannot be read.
     """
     if not path.exists():
         return {}
+    _check_regular(path)
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)) as database:
         (known,) = database.execute("PRAGMA user_version").fetchone()
         if known != FORMAT:
@@ -125,10 +129,20 @@ def counts(path: Path) -> dict[str, int]:
         return dict(database.execute("SELECT model, COUNT(*) FROM vectors GROUP BY model"))
 
 
+def _check_regular(path: Path) -> None:
+    irregular = first_irregular((path, _journal_of(path)))
+    if irregular is not None:
+        raise OSError(f"{irregular.name} is not a regular file")
+
+
+def _journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-journal")
+
+
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _delete(path: Path) -> None:
-    for each in (path, path.with_name(f"{path.name}-journal")):
+    for each in (path, _journal_of(path)):
         each.unlink(missing_ok=True)

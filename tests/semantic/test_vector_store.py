@@ -1,5 +1,6 @@
 """The file of vectors: what is kept, for whom, and faults of the file."""
 
+import os
 import sqlite3
 import stat
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.semantic.vector_store import DAY_SECONDS, VectorStore
+from search_mcp.semantic.vector_store import DAY_SECONDS, VectorStore, counts
 
 
 class Clock:
@@ -77,3 +78,15 @@ def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         VectorStore(tmp_path / "file" / "vectors.sqlite3", "one").write({"a": b"1"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+@pytest.mark.parametrize("ending", ["", "-journal"])
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "vectors.sqlite3"
+    if ending:
+        VectorStore(file, "a model").write({"text": b"12"})
+    os.mkfifo(tmp_path / f"{file.name}{ending}")
+    for act in (lambda: counts(file), lambda: VectorStore(file, "a model").write({"text": b"12"})):
+        with pytest.raises(OSError, match="is not a regular file"):
+            act()
