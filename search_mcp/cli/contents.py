@@ -18,7 +18,8 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.model.names import Kind
+from search_mcp.gateway.findable import Found, entries
+from search_mcp.gateway.wanted import OTHERS
 from search_mcp.model.servers import Status
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
@@ -89,17 +90,9 @@ def contents(session: Session) -> Contents:
     length = session.config.settings.description_length
     shown = session.shown_names()
 
-    def resource(kind: Kind, key: str) -> list[Row]:
-        entries = session.catalog.by_uri(kind).items()
-        return [
-            {key: uri, "server": owner, "description": _about(entry.fields, length)} for uri, (owner, entry) in entries
-        ]
-
-    rows = {
+    rows: dict[str, Sequence[Row]] = {
         TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
-        PROMPTS: [_named(item, length) for item in session.catalog.prompts()],
-        RESOURCES: [*resource(Kind.RESOURCES, "uri"), *resource(Kind.TEMPLATES, "uriTemplate")],
-        SKILLS: [skill_row(skill, length) for skill in session.catalog.skills()],
+        **{noun: [other_row(each, length) for each in entries(session.catalog, noun)] for noun in OTHERS},
     }
     return Contents(rows, session.failures(), session.age_seconds, session.engine_as_json)
 
@@ -110,20 +103,25 @@ def tool_row(item: Item, name: str, length: int) -> Row:
     return {"name": name, "server": item.server, "description": brief(item.description, length), **hint}
 
 
-def skill_row(skill: Skill, length: int) -> Row:
-    """Return the row of a skill."""
-    name, about = brief(skill.name, LONGEST_NAME), brief(skill.description, length)
-    return {"name": name, "uri": skill.uri, "server": skill.server, "description": about}
+def other_row(found: Found, length: int) -> Row:
+    """Return the row of a prompt, a resource or a skill."""
+    if isinstance(found, Item):
+        return {"name": found.name, "server": found.server, "description": brief(found.description, length)}
+    if isinstance(found, Skill):
+        name, about = brief(found.name, LONGEST_NAME), brief(found.description, length)
+        return {"name": name, "uri": found.uri, "server": found.server, "description": about}
+    key = "uriTemplate" if found.is_template else "uri"
+    return {key: found.uri, "server": found.server, "description": _about(found.entry.fields, length)}
+
+
+def name_in(row: Row) -> str:
+    return next(row[key] for key in _KEYS if key in row)
 
 
 def with_hint(row: Row) -> str:
     """Write the description behind the hint, without an imitation of a hint at its own beginning."""
     description = re.sub(r"(?i)^(\s*\[\s*(read-?only|destructive)\s*\])+\s*", "", row["description"])
     return f"[{row['hint']}] {description}".rstrip() if "hint" in row else description
-
-
-def _named(item: Item, length: int) -> Row:
-    return {"name": item.name, "server": item.server, "description": brief(item.description, length)}
 
 
 def _about(fields: Fields, length: int) -> str:
@@ -138,7 +136,7 @@ def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
     for server, noun, rows in groups:
         lines += [[""]] if lines else []
         lines.append([f"{server}: {counted(len(rows), noun[:-1])}"])
-        lines += [(next(row[key] for key in _KEYS if key in row), with_hint(row)) for row in rows]
+        lines += [(name_in(row), with_hint(row)) for row in rows]
     if lines:
         terminal.table(("", ""), lines)
         terminal.text("")

@@ -1,4 +1,4 @@
-"""`search`: tools and skills for a request, found and ranked as for a model.
+"""`search`: tools and skills, prompts or resources for a request, found and ranked as for a model.
 
 Decides what a person is shown.
 """
@@ -10,21 +10,27 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.catalog.items import Item
-from search_mcp.catalog.skills import Skill
 from search_mcp.cli import completion, inventory
-from search_mcp.cli.contents import Row, skill_row, tool_row, with_hint
+from search_mcp.cli.contents import Row, name_in, other_row, tool_row, with_hint
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import Problem, did_you_mean
+from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.gateway.own_tools import NOTHING_FITS
+from search_mcp.gateway.findable import Found, entries
+from search_mcp.gateway.own_tools import NOTHING_CLEAR
+from search_mcp.gateway.wanted import OTHERS, Findable, Wanted
 from search_mcp.model.servers import Status
 from search_mcp.model.similar import nearest
 from search_mcp.search import Explanation, Meaning
 from search_mcp.search.highlights import spans
 
 NOT_MADE_YET = "the vectors of the tools are not made yet; search again in a minute"
-_TOOL_HEADINGS = ("Tool", "Description")
+_HEADINGS: Mapping[Findable, str] = {
+    "tools": "Tool",
+    "skills": "Skill",
+    "prompts": "Prompt",
+    "resources": "URI or URI template",
+}
 
 
 @takes("config", "client", "servers", "refresh", "as_json", "debug")
@@ -38,20 +44,24 @@ def search(
             "--server", metavar="NAME", help="Search only this server.", autocompletion=completion.server_names
         ),
     ] = None,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Search prompts instead of tools.")] = False,
+    resources: Annotated[bool, typer.Option("--resources", help="Search resources instead of tools.")] = False,
+    skills: Annotated[bool, typer.Option("--skills", help="Search skills alone.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each result was ranked.")] = False,
 ) -> int:
     """Search tools and skills by description, as the AI does."""
+    findable = _findable(prompts=prompts, resources=resources, skills=skills)
     loaded, _ = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
     text = " ".join(query)
-    request = Request(text, limit, of_server)
+    request = Request(Wanted(text, limit, of_server, findable))
     found = inventory.look(options, loaded, request.found, request.look_up_meaning)
     inventory.tell_age(found.age_seconds, options.screen)
     if request.without_meaning:
         options.screen.note(f"Ranked by words alone: {request.without_meaning}.")
     if not found.fits:
-        options.screen.note(NOTHING_FITS)
+        options.screen.note(f"{NOTHING_CLEAR[findable]}; nearest:")
     if options.as_json:
         options.screen.json(found.explained_as_json() if explain else found.as_json())
     elif explain:
@@ -60,13 +70,27 @@ def search(
         show_tools(found, options.screen)
     code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.rows))
     if not found.rows:
-        raise Problem(f"no tool matches {text!r}", did_you_mean(found.nearest, "`search-mcp list` shows all tools"))
+        everything = "`search-mcp list`" if findable == "tools" else f"`search-mcp list --{findable}`"
+        remedy = did_you_mean(found.nearest, f"{everything} shows all {findable}")
+        raise Problem(f"no {findable.removesuffix('s')} matches {text!r}", remedy)
     return code
+
+
+def _findable(**options: bool) -> Findable:
+    """Return the kind of entries that is searched.
+
+    Raises:
+        Misuse: more than one is wanted.
+    """
+    chosen = [each for each in OTHERS if options[each]]
+    if len(chosen) > 1:
+        raise Misuse(f"--{chosen[0]} and --{chosen[1]} cannot be combined", "search for one after the other")
+    return chosen[0] if chosen else "tools"
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The tools and skills found, and the servers whose tools are missing."""
+    """The entries found, and the servers whose lists are missing."""
 
     rows: tuple[Row, ...]
     failures: tuple[Status, ...]
@@ -78,20 +102,23 @@ class Listing:
     """Whether the first of them clearly fits the request."""
     engine: Mapping[str, int | None] = field(default_factory=dict)
     """The engine, in the JSON form."""
+    findable: Findable = "tools"
 
     def as_json(self) -> dict[str, Any]:
         return self._as_json(self.rows)
 
     def explained_as_json(self) -> dict[str, Any]:
-        """Return the JSON form with the ranking of each tool and skill."""
+        """Return the JSON form with the ranking of each entry."""
         explained = zip(self.rows, self.explanations, strict=True)
         return self._as_json([{**row, "explanation": _explanation(why)} for row, why in explained])
 
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
         age = round(self.age_seconds) if self.age_seconds is not None else None
-        tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
-        found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
+        found: dict[str, Any] = {self.findable: rows}
+        if self.findable == "tools":
+            tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
+            found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
         return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age, **self.engine}
 
 
@@ -99,29 +126,39 @@ class Listing:
 class Request:
     """A search, and the meaning of its query."""
 
-    query: str
-    limit: int
-    server: str | None
+    wanted: Wanted
     meaning: Meaning | None = None
     without_meaning: str = ""
     """The reason why the results are ranked by words alone, although meaning is searched, too."""
 
     async def look_up_meaning(self, session: Session) -> None:
-        """Ask for the meaning of the query, if there is a tool to compare it with."""
-        if session.tools.names():
-            self.meaning = await session.meaning_of(self.query)
+        """Ask for the meaning of the query, if there is an entry to compare it with."""
+        if any(entries(session.catalog, self.wanted.findable)):
+            self.meaning = await session.meaning_of(self.wanted)
             if self.meaning is None:
-                is_wanted = session.own_tools.wants_meaning(self.query)
+                is_wanted = session.own_tools.finders[self.wanted.findable].wants_meaning(self.wanted.query)
                 self.without_meaning = session.meaning_problem or (NOT_MADE_YET if is_wanted else "")
 
     def found(self, session: Session) -> Listing:
-        """Search for tools and skills, best first."""
-        found, fits = session.own_tools.explained(self.query, self.limit, self.server, self.meaning)
-        close = () if found else tuple(nearest(self.query, session.tools.names()))
-        rows = _rows(session, [item for item, _ in found])
-        explanations = tuple(why for _, why in found)
-        failures, engine = tuple(session.failures()), session.engine_as_json
-        return Listing(rows, failures, session.age_seconds, close, explanations, fits or not found, engine)
+        """Search, best first."""
+        findable = self.wanted.findable
+        found, fits = session.own_tools.explained(self.wanted, self.meaning)
+        return Listing(
+            _rows(session, [item for item, _ in found], findable),
+            tuple(session.failures()),
+            session.age_seconds,
+            nearest=() if found else _nearest(session, self.wanted),
+            explanations=tuple(why for _, why in found),
+            fits=fits or not found,
+            engine=session.engine_as_json,
+            findable=findable,
+        )
+
+
+def _nearest(session: Session, wanted: Wanted) -> tuple[str, ...]:
+    if wanted.findable == "tools":
+        return tuple(nearest(wanted.query, session.tools.names()))
+    return tuple(nearest(wanted.query, [each.name for each in entries(session.catalog, wanted.findable)]))
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
@@ -150,32 +187,38 @@ def _part_of_meaning(why: Explanation) -> dict[str, Any] | None:
     return {"score": why.meaning_score, "factor": why.meaning_factor, "similarity": round(why.similarity, 4)}
 
 
-def _rows(session: Session, found: Sequence[Item | Skill]) -> tuple[Row, ...]:
+def _rows(session: Session, found: Sequence[Found], findable: Findable) -> tuple[Row, ...]:
     shown, length = session.shown_names(), session.config.settings.description_length
     return tuple(
-        skill_row(each, length) if isinstance(each, Skill) else tool_row(each, shown[each], length) for each in found
+        tool_row(each, shown[each], length)
+        if isinstance(each, Item) and findable == "tools"
+        else other_row(each, length)
+        for each in found
     )
 
 
 def _is_skill(row: Mapping[str, Any]) -> bool:
-    return "uri" in row
+    return "uri" in row and "name" in row
 
 
 def _name(row: Row) -> str:
-    """Write the name of a tool; or that it is a skill, and of which server, because its name may be another's, too."""
-    return f"skill {row['name']} ({row['server']})" if _is_skill(row) else row["name"]
+    """Write the name of an entry, or the URI of a resource.
+
+    Of a skill, write that it is one, and its server, because its name may be another's, too.
+    """
+    return f"skill {row['name']} ({row['server']})" if _is_skill(row) else name_in(row)
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
-    """Show the tools and skills in a table, with the found words highlighted."""
+    """Show the results in a table, with the found words highlighted."""
     if listing.rows:
         rows = [(_name(row), with_hint(row)) for row in listing.rows]
         terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
-        terminal.table(_TOOL_HEADINGS, rows, matches=lambda text: spans(text, terms))
+        terminal.table((_HEADINGS[listing.findable], "Description"), rows, matches=lambda text: spans(text, terms))
 
 
 def show_explanations(listing: Listing, terminal: Terminal) -> None:
-    """Show how each tool and skill was ranked."""
+    """Show how each result was ranked."""
     for position, (row, why) in enumerate(zip(listing.rows, listing.explanations, strict=True), 1):
         terminal.heading(f"{position}. {_name(row)}: {why.score:.3f}")
         terminal.paragraph("\n".join(str(why).splitlines()[1:]))

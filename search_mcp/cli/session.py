@@ -32,11 +32,13 @@ from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.finding import Finder
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.person import OPENING, Person
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session as ClientSession
+from search_mcp.gateway.wanted import Wanted
 from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
@@ -205,22 +207,23 @@ class Session:
         """The reason why queries have no meaning now; empty if there is none, or none is known."""
         return self._aggregator.meaning_problem
 
-    async def meaning_of(self, query: str) -> "Meaning | None":
+    async def meaning_of(self, wanted: Wanted) -> "Meaning | None":
         """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
         await self._aggregator.prepare_meanings()
-        own_tools, ends = self.own_tools, time.monotonic() + MEANING_SECONDS
-        while own_tools.advance():
+        finder, ends = self.own_tools.finders[wanted.findable], time.monotonic() + MEANING_SECONDS
+        while finder.advance():
             pass
-        while own_tools.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
-            meaning: Meaning | None = await _answer(partial(_ask, own_tools, query, left))
+        query = wanted.query
+        while finder.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
+            meaning: Meaning | None = await _answer(partial(_ask, finder, query, left))
             if meaning is not None:
                 return meaning
             await anyio.sleep(MEANING_PAUSE_SECONDS)  # time to make vectors
         return None
 
 
-def _ask(own_tools: OwnTools, query: str, seconds: float, reply: "Callable[[Meaning | None], None]") -> Cancel:
-    stop = own_tools.meaning_of(query, reply, seconds)
+def _ask(finder: Finder, query: str, seconds: float, reply: "Callable[[Meaning | None], None]") -> Cancel:
+    stop = finder.ask(query, reply, seconds)
     return lambda _reason: stop()
 
 

@@ -5,21 +5,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.items import Item
 from search_mcp.gateway.in_common import InCommon
+from search_mcp.gateway.wanted import Findable
 from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
-    from search_mcp.catalog.skills import Skill
+    from search_mcp.gateway.findable import Found
     from search_mcp.gateway.meanings import Meanings
     from search_mcp.search import Explanation, Meaning
 
 
 class Finder(Protocol):
-    """An index of the catalogue's tools and skills that follows the catalogue."""
+    """An index of one kind of the catalogue's entries that follows the catalogue."""
 
     def advance(self) -> bool:
-        """Index tools and skills for some milliseconds; return whether more is due."""
+        """Index entries for some milliseconds; return whether more is due."""
         ...
 
     def wants_meaning(self, query: str) -> bool:
@@ -37,28 +37,40 @@ class Finder(Protocol):
 
     def search(
         self, query: str, limit: int, server: str | None, meaning: "Meaning | None" = None
-    ) -> "tuple[list[Item | Skill], bool]":
-        """Rank tools and skills for a query; return them, and whether the first clearly fits."""
+    ) -> "tuple[list[Found], bool]":
+        """Rank entries for a query; return them, and whether the first clearly fits."""
         ...
 
     def explain(
-        self, query: str, found: "Item | Skill", server: str | None = None, meaning: "Meaning | None" = None
+        self, query: str, found: "Found", server: str | None = None, meaning: "Meaning | None" = None
     ) -> "Explanation | None":
-        """Explain the rank of a tool or skill in a search of all servers, or of one."""
+        """Explain the rank of an entry in a search of all servers, or of one."""
         ...
 
 
-def load_finder(
-    catalog: Catalog,
-    facts: Callable[[], Mapping[str, ServerFacts]],
-    statuses: Callable[[], Iterable[Status]],
-    in_common: InCommon,
-    meanings: "Callable[[], Meanings | None]" = lambda: None,
-) -> Finder:
-    """Load the search, which takes as long to load as all other modules; nothing is indexed yet.
+class Finders:
+    """The indexes of one catalogue, by the kind of its entries; each is made with the first search of that kind."""
 
-    `meanings` gives the meanings of queries as the configuration has it now; `None` for a search by words alone.
-    """
-    module = import_module("search_mcp.gateway.tool_index")
-    finder: Finder = module.ToolIndex(catalog, facts, statuses, in_common, meanings=meanings)
-    return finder
+    def __init__(
+        self,
+        catalog: Catalog,
+        facts: Callable[[], Mapping[str, ServerFacts]],
+        statuses: Callable[[], Iterable[Status]],
+        in_common: InCommon,
+        meanings: "Callable[[], Meanings | None]" = lambda: None,
+    ) -> None:
+        """Make them; `meanings` gives the meanings of queries as the configuration has it now.
+
+        It gives `None` for a search by words alone.
+        """
+        self._from = catalog, facts, statuses, in_common, meanings
+        self._made: dict[Findable, Finder] = {}
+
+    def __getitem__(self, findable: Findable) -> Finder:
+        """Return the index of a kind; nothing is indexed before it is advanced."""
+        if findable not in self._made:
+            # Takes as long to load as all other modules.
+            *before, meanings = self._from
+            index = import_module("search_mcp.gateway.catalog_index").CatalogIndex
+            self._made[findable] = index(*before, meanings=meanings, findable=findable)
+        return self._made[findable]

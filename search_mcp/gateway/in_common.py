@@ -15,6 +15,6 @@ class InCommon:
     def __init__(self) -> None:
         self.named_once = NamedOnce()
         self.indexes: WeakSet[Any] = WeakSet()
-        """Each `SharedIndex` of `tool_index`, which is loaded with the first search."""
+        """Each `SharedIndex` of `catalog_index`, which is loaded with the first search."""
         self.meanings: dict[Any, Any] = {}
         """Each `Meanings` in use, by what makes its vectors."""

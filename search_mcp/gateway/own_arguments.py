@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from search_mcp.gateway.wanted import LISTS, OTHERS, Findable
 from search_mcp.model.visible import described
 
 LONGEST_NAME = 64
@@ -47,6 +48,19 @@ def read_choice(arguments: Mapping[str, Any], name: str, choices: Sequence[str])
     if value not in choices:
         raise ArgumentError(f"{name} must be one of {', '.join(choices)}, not {described(value, LONGEST_NAME)}")
     return value
+
+
+def read_findable(arguments: Mapping[str, Any]) -> Findable:
+    """Read which kind of entries is searched; where it is missing, tools and skills.
+
+    Raises:
+        ArgumentError: there is no such kind.
+    """
+    given = read_argument(arguments, "kind", str, "tools")
+    for findable in LISTS:
+        if given.strip().casefold() in (findable, findable[:-1], ""):
+            return findable
+    raise ArgumentError(f"kind must be one of {', '.join(OTHERS)}, not {described(given, LONGEST_NAME)}")
 
 
 def read_server(name: str, servers: Sequence[str]) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from search_mcp.catalog.items import OWN_NAMES, READ_RESULT, RESTART, with_result_size
 from search_mcp.catalog.profiles import CallTool, Listing
+from search_mcp.gateway.wanted import OTHERS
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 
@@ -58,6 +59,7 @@ DEFINITIONS: Mapping[str, Fields] = {
             "query": {"type": "string", "description": "What the tool should do, in a few words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
             "server": {"type": "string", "description": "Only tools of this server"},
+            "kind": {"type": "string", "enum": OTHERS, "description": "Find these instead of tools"},
             "detail": {
                 "type": "string",
                 "enum": SEARCH_DETAILS,

@@ -4,7 +4,6 @@ It knows the `Backend` protocol, not what is behind it, and no client.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from search_mcp.catalog.about import about
@@ -14,7 +13,7 @@ from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
-from search_mcp.gateway.finding import Finder, load_finder
+from search_mcp.gateway.finding import Finders
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.errors import NotRunning, NotStarting
 from search_mcp.model.names import GIVEN_UP, Kind, State
@@ -39,7 +38,7 @@ class Servers:
         in_common: InCommon,
         meanings: "Callable[[], Meanings | None]" = lambda: None,
     ) -> None:
-        self._clock, self._in_common, self._meanings = clock, in_common, meanings
+        self._clock = clock
         self.catalog = Catalog((), in_common.named_once)
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
@@ -56,6 +55,7 @@ class Servers:
         """The reason why the last edit of the configuration is not in effect; `None` if it is."""
         self.notice = ""
         """A sentence for the model about the selection of the servers; empty if there is nothing to say."""
+        self.finders = Finders(self.catalog, lambda: self.facts, self.statuses, in_common, meanings)
 
     def configure(self, config: Config, backends: Mapping[str, Backend]) -> None:
         """Apply a configuration, with one backend for every server that may run."""
@@ -70,11 +70,6 @@ class Servers:
         self.facts = {
             each.name: ServerFacts(each.description or "", each.tags, each.read_only, each.noun) for each in servers
         }
-
-    @cached_property
-    def finder(self) -> Finder:
-        """The search index; it is made with the first search."""
-        return load_finder(self.catalog, lambda: self.facts, self.statuses, self._in_common, self._meanings)
 
     # States
 

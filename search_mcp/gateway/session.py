@@ -129,7 +129,7 @@ class Session:
             servers.statuses,
             lambda: servers.settings.description_length,
             lambda: servers.configuration_error,
-            lambda: servers.finder,
+            servers.finders,
             lambda: servers.notice,
         )
         return own_tools

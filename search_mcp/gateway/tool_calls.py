@@ -9,12 +9,14 @@ from search_mcp.catalog.items import READ_RESULT, RESTART, Item
 from search_mcp.catalog.profiles import CallTool
 from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
+from search_mcp.gateway.finding import Finder
 from search_mcp.gateway.forwarding import Forwarding
-from search_mcp.gateway.own_arguments import instead
+from search_mcp.gateway.own_arguments import ArgumentError, instead, read_findable
 from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
+from search_mcp.gateway.wanted import LISTS, Findable
 from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
@@ -24,10 +26,7 @@ from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import EMPTY
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.own_tools import OwnTools
     from search_mcp.search import Meaning
-
-_SEARCHED = frozenset({Kind.TOOLS, Kind.SKILLS})
 
 
 class ToolCalls:
@@ -96,11 +95,13 @@ class ToolCalls:
         if call.target == LIST_SERVERS:
             run()
             return cancel_nothing
-        return self._search(call, given, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
+        if call.target == SEARCH:
+            return self._search(call, given, run)
+        return self._when_listed("tools", guarded(call, run))
 
-    def _when_listed(self, act: Callable[[], None]) -> Cancel:
-        """Act when every server's tools and skills are known, or cannot be waited for any longer."""
-        return self._client.lists.when_settled(_SEARCHED, self._servers.enabled, act, self._waiting.patience())
+    def _when_listed(self, findable: Findable, act: Callable[[], None]) -> Cancel:
+        """Act when every server's entries are known, or cannot be waited for any longer."""
+        return self._client.lists.when_settled(LISTS[findable], self._servers.enabled, act, self._waiting.patience())
 
     def _search(self, call: Call, given: Mapping[str, Any], run: "Callable[[Meaning | None], None]") -> Cancel:
         """Search when every tool is known, and indexed in slices between other calls.
@@ -108,8 +109,13 @@ class ToolCalls:
         The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
         The first slice loads the search, so messages that came together with this call are handled before it.
         """
-        search = _Search(call, self._client.own_tools, given, run, self._later)
-        stop_waiting = self._when_listed(guarded(call, search.begin))
+        try:
+            findable = read_findable(given)
+        except ArgumentError:
+            run(None)  # says what is wrong
+            return cancel_nothing
+        search = _Search(call, lambda: self._client.own_tools.finders[findable], _query(given), run, self._later)
+        stop_waiting = self._when_listed(findable, guarded(call, search.begin))
 
         def cancel(reason: Reason) -> None:
             stop_waiting(reason)
@@ -150,26 +156,26 @@ class ToolCalls:
 
 
 class _Search:
-    """A search under way: all tools are indexed, then the meaning of the query is asked for, then it is answered.
+    """A search under way: all entries are indexed, then the meaning of the query is asked for, then it is answered.
 
-    Tools that change meanwhile are indexed before the answer.
+    Entries that change meanwhile are indexed before the answer.
     """
 
     def __init__(
         self,
         call: Call,
-        own_tools: "OwnTools",
-        given: Mapping[str, Any],
+        finder: Callable[[], Finder],
+        query: str,
         run: "Callable[[Meaning | None], None]",
         later: CallLater,
     ) -> None:
-        self._call, self._own_tools, self._given, self._run, self._later = call, own_tools, given, run, later
+        self._call, self._finder, self._query, self._run, self._later = call, finder, query, run, later
         self._stop: Callable[[], None] | None = None  # the step under way; `None` after the last, for it refers to this
         self._is_asking = False
 
     def begin(self) -> None:
         """Begin in a later step of the event loop."""
-        sliced = SlicedWork(self._own_tools.advance, guarded(self._call, self._ask), self._later)
+        sliced = SlicedWork(self._advance, guarded(self._call, self._ask), self._later)
         sliced.run_later()
         self._stop = sliced.stop
 
@@ -179,9 +185,12 @@ class _Search:
             self._stop()
             self._stop = None
 
+    def _advance(self) -> bool:
+        return self._finder().advance()
+
     def _ask(self) -> None:
         self._stop, self._is_asking = None, True
-        stop = self._own_tools.ask(self._given, self._use)
+        stop = self._finder().ask(self._query, self._use)
         if self._is_asking:
             self._stop, self._is_asking = stop, False
 
@@ -190,7 +199,7 @@ class _Search:
             self._is_asking = False
             self._run(meaning)
             return
-        sliced = SlicedWork(self._own_tools.advance, guarded(self._call, lambda: self._finish(meaning)), self._later)
+        sliced = SlicedWork(self._advance, guarded(self._call, lambda: self._finish(meaning)), self._later)
         self._stop = sliced.stop
         sliced.run()
 
@@ -205,6 +214,11 @@ def _given(call: Call) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise arguments.not_an_object()
     return given
+
+
+def _query(given: Mapping[str, Any]) -> str:
+    query = given.get("query")
+    return query if isinstance(query, str) else ""
 
 
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:

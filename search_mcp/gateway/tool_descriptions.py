@@ -8,9 +8,9 @@ from search_mcp.catalog.list_limits import size
 from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.gateway.found_tools import SCHEMA_BYTES, how_to_read, skill_heading
 from search_mcp.gateway.own_arguments import ArgumentError, instead, read_choice
 from search_mcp.gateway.own_tool_definitions import DESCRIPTION_DETAILS, MOST_DESCRIBED, existing
+from search_mcp.gateway.search_results import SCHEMA_BYTES, how_to_read, skill_heading
 from search_mcp.gateway.stopped_servers import owner_not_running
 from search_mcp.model.servers import Status
 from search_mcp.wire.structs import Fields

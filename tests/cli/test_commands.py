@@ -278,6 +278,23 @@ def test_skills_are_listed_found_and_counted_as_what_they_are(configured: Config
     assert "Skills" in place.run("check").out
 
 
+def test_a_search_of_one_kind(configured: Configured) -> None:
+    place = configured(shop=server("skilled"))
+    skills = place.run("search", "refunds", "--skills", "--json").json
+    assert [each["uri"] for each in skills["skills"]] == ["skill://billing/refunds/SKILL.md"]
+    assert "tools" not in skills
+    resources = place.run("search", "refunds", "--resources", "--json").json
+    assert [each["uri"] for each in resources["resources"]] == ["skill://billing/refunds/SKILL.md"]
+    assert "explanation" in place.run("search", "refunds", "--resources", "--json", "--explain").json["resources"][0]
+    shown = place.run("search", "refunds", "--resources").out.splitlines()
+    assert shown[0].split() == ["URI", "or", "URI", "template", "Description"]
+    assert shown[1].split()[0] == "skill://billing/refunds/SKILL.md"
+    ended = place.run("search", "refunds", "--prompts")
+    assert is_one_sentence(ended, 1, "no prompt matches 'refunds'", "`search-mcp list --prompts` shows all prompts")
+    ended = place.run("search", "refunds", "--prompts", "--skills")
+    assert is_one_sentence(ended, 2, "--skills and --prompts cannot be combined")
+
+
 def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configured: Configured) -> None:
     place = configured(time=TIME, dying=server("dying"))
     ended = place.run("search", "print", "the", "time", "table")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conversations.back import Back
-from conversations.eras import legacy_legacy
+from conversations.back import Back, leaves_to_the_test
+from conversations.eras import legacy_legacy, modern_legacy
 from conversations.pair import Pair
 from conversations.words import SKILLS, Json, text, tool
 
@@ -222,6 +222,50 @@ def test_a_result_may_mention_resources_in_any_shape(pair: Pair) -> None:
         call = pair.front.calls("alpha.echo")
         pair.alpha.is_called("echo").returns({"content": content})
         call.gets({"content": content})
+
+
+# Search
+
+
+def test_a_search_finds_prompts_and_resources_where_it_is_asked_for_them(pair: Pair) -> None:
+    pair.alpha.tools = [tool("review", "Review a change.")]
+    pair.alpha.prompts = [{"name": "review", "description": "Review a change.", "arguments": [{"name": "focus"}]}]
+    pair.alpha.resources = [{"uri": "notes://june", "name": "june", "description": "Notes on the review."}]
+    pair.front.opens()
+    for kind, lines in (
+        (None, ["1. alpha.review()", "   Review a change."]),
+        (
+            "prompts",
+            [
+                "1. prompt alpha.review(focus?)",
+                "   Review a change.",
+                "   a prompt for the user to choose in the client, not a tool to call",
+            ],
+        ),
+        (
+            "resources",
+            [
+                "1. resource june (server alpha)",
+                "   Notes on the review.",
+                "   to read as a resource: notes://june",
+            ],
+        ),
+    ):
+        found = pair.front.calls("search_tools", query="review", kind=kind).result()
+        assert found["content"][0]["text"].splitlines() == lines
+
+
+@modern_legacy
+def test_a_search_of_prompts_waits_for_the_first_list_of_them(pair: Pair) -> None:
+    pair.alpha.prompts = [HELLO]
+    pair.alpha.on("prompts/list", leaves_to_the_test)
+    search = pair.front.calls("search_tools", query="hello", kind="prompts")
+    pair.front.hears_nothing()
+    pair.alpha.receives("prompts/list").returns({"prompts": [HELLO]})
+    assert search.result()["content"][0]["text"].startswith("1. prompt alpha.hello()")
+
+
+# Instructions
 
 
 def test_instructions_name_the_servers_and_how_to_search(pair: Pair) -> None:

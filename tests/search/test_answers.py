@@ -16,9 +16,9 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.found_tools import ANSWER_LENGTH
 from search_mcp.gateway.own_arguments import MOST_NAMED
 from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.search_results import ANSWER_LENGTH
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.wire import payload
@@ -63,7 +63,7 @@ class Search:
     def steps(self) -> int:
         """Advance the index until it is complete; return the number of steps."""
         count = 1
-        while self.own.advance():
+        while self.own.finders["tools"].advance():
             count += 1
         return count
 
@@ -264,7 +264,7 @@ def test_a_thousand_servers_are_not_all_named() -> None:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Index one tool in each step."""
-    monkeypatch.setattr("search_mcp.gateway.tool_index.SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("search_mcp.gateway.catalog_index.SLICE_SECONDS", -1.0)
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -281,14 +281,14 @@ def test_the_index_grows_by_one_tool_in_each_step() -> None:
 @pytest.mark.usefixtures("small_steps")
 def test_a_search_completes_the_index_first() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    assert search.own.advance() is True
+    assert search.own.finders["tools"].advance() is True
     assert [search.names(word) for word in ("bake", "cook", "fry")] == [["a.bake"], ["b.cook"], ["c.fry"]]
 
 
 @pytest.mark.usefixtures("small_steps")
 def test_a_change_between_two_steps_is_followed() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    search.own.advance()
+    search.own.finders["tools"].advance()
     for server in "abc":
         search.put(server, [entry(f"paint_{server}", "Paints.")])
     assert search.steps() > 6
@@ -301,7 +301,7 @@ def test_a_server_that_changes_all_the_time_does_not_delay_a_search() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")]})
     for number in range(100):
         search.put("b", [entry(f"paint_{number}", "Paints.")])
-        if not search.own.advance():
+        if not search.own.finders["tools"].advance():
             break
     else:
         pytest.fail("the index is never complete")
@@ -320,7 +320,7 @@ def test_a_new_configuration_indexes_only_the_servers_that_changed() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
     search.steps()
     search.known = {**search.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}
-    assert search.own.advance() is False  # one server, in one step
+    assert search.own.finders["tools"].advance() is False  # one server, in one step
     assert search.names("zebra") == ["b.cook"]
 
 

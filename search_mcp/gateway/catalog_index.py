@@ -1,22 +1,23 @@
-"""The search index of a catalogue, which follows its changes server by server.
+"""The search index of one kind of a catalogue's entries, which follows their changes server by server.
 
-Decides when tools and skills are indexed, how much of their text, and which clients use the same index. How they rank
-is decided in `search`, for which a skill is a tool without parameters.
+Decides when entries are indexed, how much of their text, and which clients use the same index. How they rank is decided
+in `search`, for which all of them are tools, with or without parameters.
 
-Clients share an index only if all tools, skills and texts in it are equal, names included. So nothing of one client can
-be found by another, or changes its ranks. A client that is shown other tools has an index of its own.
+Clients share an index only if all entries and texts in it are equal, names included. So nothing of one client can be
+found by another, or changes its ranks. A client that is shown other tools has an index of its own.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.list_limits import LONGEST_NAME
-from search_mcp.catalog.skills import Skill
+from search_mcp.gateway.findable import Found, Resource, entries, key_of, prompt_arguments
 from search_mcp.gateway.in_common import InCommon
+from search_mcp.gateway.wanted import Findable
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index, Meaning
 from search_mcp.search.meaning import text
@@ -26,70 +27,64 @@ if TYPE_CHECKING:
     from search_mcp.gateway.meanings import Meanings
 
 SLICE_SECONDS = 0.005
-"""Time that tools are indexed before other messages are handled."""
+"""Time that entries are indexed before other messages are handled."""
 MOST_ROUNDS = 3
 """Limit of rounds for a catalogue that changes while it is indexed; then the index is searched as it is."""
 MOST_CHARACTERS = 2 << 20
-"""Characters of one field that are read of all tools of a server; real servers have a tenth of that at most."""
+"""Characters of one field that are read of all entries of a server; real servers have a tenth of that at most."""
 LONGEST_TEXT = 10_000
 SHORTEST_TEXT = 400
-"""Characters of a field of one tool that are read, if its server has few tools, and if it has very many."""
-
-_Found = TypeVar("_Found", Item, Skill)
+"""Characters of a field of one entry that are read, if its server has few entries, and if it has very many."""
 
 
 class _Listed(Struct, frozen=True):
-    """The tools, skills and texts of one server that are indexed."""
+    """The entries and texts of one server that are indexed."""
 
-    items: Sequence[Item]
-    skills: Sequence[Skill]
+    findable: Findable
+    entries: Sequence[Found]
     title: str
     facts: ServerFacts
 
     def documents(self) -> Iterator[Document]:
-        """Give the tools and skills one by one, because decoding a schema takes time."""
-        yield from map(self._document, self.items)
-        yield from map(self._document_of_skill, self.skills)
+        """Give the entries one by one, because decoding a schema takes time."""
+        longest = max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // len(self.entries)))
+        for each in self.entries:
+            is_prompt = self.findable == "prompts"
+            yield Document(
+                name=key_of(each),
+                server=each.server,
+                tool=_name(each),
+                description=_description(each),
+                input_schema=_input_schema(each, is_prompt) if isinstance(each, Item) else None,
+                server_title=self.title,
+                server_description=self.facts.description,
+                tags=self.facts.tags,
+                effect=_effect(each) if isinstance(each, Item) and not is_prompt else Effect.UNDECLARED,
+                longest_text=longest,
+            )
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Give the texts whose meaning is compared with that of a query, by the names in the index."""
-        yield from ((item.name, text(item.own, item.description)) for item in self.items)
-        yield from ((key_of(skill), text(skill.name[:LONGEST_NAME], skill.description)) for skill in self.skills)
-
-    @property
-    def _longest_text(self) -> int:
-        return max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // (len(self.items) + len(self.skills))))
-
-    def _document(self, item: Item) -> Document:
-        return Document(
-            name=item.name,
-            server=item.server,
-            tool=item.own,
-            description=item.description,
-            input_schema=item.input_schema,
-            server_title=self.title,
-            server_description=self.facts.description,
-            tags=self.facts.tags,
-            effect=Effect.declared(item.annotations.get("readOnlyHint"), item.annotations.get("destructiveHint")),
-            longest_text=self._longest_text,
-        )
-
-    def _document_of_skill(self, skill: Skill) -> Document:
-        return Document(
-            name=key_of(skill),
-            server=skill.server,
-            tool=skill.name[:LONGEST_NAME],
-            description=skill.description,
-            server_title=self.title,
-            server_description=self.facts.description,
-            tags=self.facts.tags,
-            longest_text=self._longest_text,
-        )
+        return ((key_of(each), text(_name(each), each.description)) for each in self.entries)
 
 
-def key_of(found: Item | Skill) -> str:
-    """Return the name of a tool or a skill in the index; no tool's name has a space."""
-    return f"skill {found.uri}" if isinstance(found, Skill) else found.name
+def _name(found: Found) -> str:
+    return found.own if isinstance(found, Item) else found.name[:LONGEST_NAME]
+
+
+def _description(found: Found) -> str:
+    """Return the text of an entry; the words of a URI come last, where they count least."""
+    return f"{found.description}\n{found.uri}" if isinstance(found, Resource) else found.description
+
+
+def _input_schema(item: Item, is_prompt: bool) -> Mapping[str, Any]:
+    if not is_prompt:
+        return item.input_schema
+    return {"properties": {each.name: {"description": each.description} for each in prompt_arguments(item)}}
+
+
+def _effect(tool: Item) -> Effect:
+    return Effect.declared(tool.annotations.get("readOnlyHint"), tool.annotations.get("destructiveHint"))
 
 
 _Content: TypeAlias = Mapping[str, _Listed]
@@ -99,7 +94,7 @@ _Seen: TypeAlias = tuple[int, Mapping[str, ServerFacts], Mapping[str, str]]
 
 
 class SharedIndex:
-    """The search index of all catalogues with one content; a server that did not change is not indexed again."""
+    """The search index of all catalogues with equal entries of a kind; servers that did not change are kept."""
 
     def __init__(self) -> None:
         self.index = Index()
@@ -107,7 +102,7 @@ class SharedIndex:
         """What is indexed, or will be when `work` is done."""
         self.work: Iterator[None] = iter(())
         """The indexing under way, which any of its users advances."""
-        self.users: WeakSet[ToolIndex] = WeakSet()
+        self.users: WeakSet[CatalogIndex] = WeakSet()
         self.texts: Mapping[str, str] = {}
         """The texts whose meaning is compared with that of a query, by name; made when a search needs them."""
         self.texts_version = 0
@@ -119,7 +114,7 @@ class SharedIndex:
         self.content, self.work = content, self._follow(self.work, content)
 
     def making_texts(self) -> Iterator[None]:
-        """Make the texts of everything that is indexed now, in steps of one tool; only what differs is made."""
+        """Make the texts of everything that is indexed now, in steps of one entry; only what differs is made."""
         held, made = dict(self._held), self._texts_of
         if held.keys() == made.keys() and all(made[server][0] is listed for server, listed in held.items()):
             return
@@ -152,8 +147,8 @@ class SharedIndex:
                 yield from self.index.adding(server, listed.documents())
 
 
-class ToolIndex:
-    """The search in one catalogue, with an index that equal catalogues share."""
+class CatalogIndex:
+    """The search of one kind of a catalogue's entries, with an index that equal catalogues share."""
 
     def __init__(
         self,
@@ -163,13 +158,15 @@ class ToolIndex:
         in_common: InCommon,
         clock: Callable[[], float] = time.monotonic,
         meanings: "Callable[[], Meanings | None]" = lambda: None,
+        findable: Findable = "tools",
     ) -> None:
+        self._findable = findable
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
         self._in_common, self._meanings = in_common, meanings
         self._shared = SharedIndex()
         self._content: _Content = {}  # what this catalogue needs indexed
-        self._seen: _Seen | None = None  # the state that `_items` was made from
-        self._items: dict[str, Item | Skill] = {}
+        self._seen: _Seen | None = None  # the state that `_entries` was made from
+        self._entries: dict[str, Found] = {}
         self._order: Mapping[str, int] = {}
         self._work: Iterator[None] | None = None  # indexing under way
         self._rounds = 0  # passes over the catalogue since the index was up to date
@@ -216,19 +213,19 @@ class ToolIndex:
 
     def search(
         self, query: str, limit: int, server: str | None, meaning: Meaning | None = None
-    ) -> tuple[list[Item | Skill], bool]:
-        """Rank tools and skills for a query, and return whether the first clearly fits; index the rest first."""
+    ) -> tuple[list[Found], bool]:
+        """Rank entries for a query, and return whether the first clearly fits; index the rest first."""
         while not self._is_current or self._shared.content is not self._content:
             self.advance()
         self._is_current = False
         answer = self._shared.index.answer(query, limit, server=server, order=self._order, meaning=meaning)
-        found = [(hit.score, self._items[hit.name]) for hit in answer.hits]
+        found = [(hit.score, self._entries[hit.name]) for hit in answer.hits]
         # A skill never precedes a tool of the same score.
-        found.sort(key=lambda each: (-each[0], isinstance(each[1], Skill)))
+        found.sort(key=lambda each: (-each[0], not isinstance(each[1], Item)))
         return [each for _, each in found], answer.fits
 
     def explain(
-        self, query: str, found: Item | Skill, server: str | None = None, meaning: Meaning | None = None
+        self, query: str, found: Found, server: str | None = None, meaning: Meaning | None = None
     ) -> Explanation | None:
         return self._shared.index.explain(query, key_of(found), meaning, server=server)
 
@@ -276,25 +273,15 @@ class ToolIndex:
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> _Content:
         # Equal tools of two servers tie: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
-        tools = [item for item in self._catalog.tools() if item.is_for_models]
-        skills = list(self._catalog.skills())
-        found: list[Item | Skill] = [*tools, *skills]
-        self._items = {key_of(each): each for each in found}
-        tools_by_server, skills_by_server = _by_server(tools), _by_server(skills)
+        self._entries = {key_of(each): each for each in entries(self._catalog, self._findable)}
+        by_server: dict[str, list[Found]] = {}
+        for each in self._entries.values():
+            by_server.setdefault(each.server, []).append(each)
         return {
-            server: _Listed(
-                tools_by_server.get(server, ()), skills_by_server.get(server, ()), titles.get(server, ""), facts[server]
-            )
-            for server in tools_by_server.keys() | skills_by_server.keys()
+            server: _Listed(self._findable, listed, titles.get(server, ""), facts[server])
+            for server, listed in by_server.items()
         }
 
 
 def _nothing() -> None:
     """Do nothing: the meaning was given."""
-
-
-def _by_server(found: Iterable[_Found]) -> dict[str, list[_Found]]:
-    grouped: dict[str, list[_Found]] = {}
-    for each in found:
-        grouped.setdefault(each.server, []).append(each)
-    return grouped

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.catalog_index import CatalogIndex
+from search_mcp.gateway.findable import key_of
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.meanings import Comparable
-from search_mcp.gateway.tool_index import ToolIndex, key_of
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.search import Meaning, compared
@@ -63,7 +64,7 @@ class Client:
         # The clock runs out at once: each call of `advance` indexes one tool.
         self.meanings = meanings
         clock = iter(range(10**6)).__next__
-        self.index = ToolIndex(
+        self.index = CatalogIndex(
             self.catalog,
             lambda: self.facts,
             self._statuses,
