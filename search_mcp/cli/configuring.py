@@ -10,7 +10,8 @@ import typer
 
 from search_mcp.cli import command_lines, consent
 from search_mcp.cli.counting import counted
-from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.groups import command_group
+from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
@@ -21,15 +22,7 @@ from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.config.trust import printable, real_path
 from search_mcp.model.errors import ConfigError
 
-app = typer.Typer(cls=Group, help="Show, check and trust config files.", invoke_without_command=True)
-
-
-@app.callback()
-def without_command(context: typer.Context) -> None:
-    """Show the help."""
-    if context.invoked_subcommand is None:
-        assert isinstance(context.obj, Terminal)
-        context.obj.text(context.get_help())
+app = command_group("Show, check and trust config files.")
 
 
 @app.command(cls=Command, epilog="search-mcp config path")

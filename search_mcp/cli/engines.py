@@ -15,7 +15,8 @@ import typer
 from search_mcp.backends.sharing import NOT_SHARED
 from search_mcp.cli import logs, memory
 from search_mcp.cli.counting import counted
-from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.groups import command_group
+from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.session import run_alone
@@ -25,7 +26,7 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import NoEngineError, ask
 from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, UnsafeFolderError, is_supported, sockets
 
-app = typer.Typer(cls=Group, help="Show and stop the engines that several clients share.", invoke_without_command=True)
+app = command_group("Show and stop the engines that several clients share.")
 
 PATIENCE_SECONDS = 5.0
 """Time for an engine to answer."""
@@ -33,14 +34,6 @@ _NONE = "No shared engine is running."
 _CLIENTS = ("Client", "Client PID", "Since", "Servers")
 _SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
 _DISPENSABLE = ("State", "Client PID")
-
-
-@app.callback()
-def without_command(context: typer.Context) -> None:
-    """Show the help."""
-    if context.invoked_subcommand is None:
-        assert isinstance(context.obj, Terminal)
-        context.obj.text(context.get_help())
 
 
 @app.command(cls=Command, epilog="search-mcp engine status --json")

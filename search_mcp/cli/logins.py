@@ -13,7 +13,8 @@ import typer
 from search_mcp.auth.store import LoginStore
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import enumerated
-from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.groups import command_group
+from search_mcp.cli.help_text import Command
 from search_mcp.cli.login_states import NEEDED, NONE, Standing, standings, stored, why_not_used
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem
@@ -23,17 +24,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import logins_folder
 from search_mcp.model.errors import for_shell
 
-app = typer.Typer(
-    cls=Group, help="Log in to remote servers, show their logins, and log out.", invoke_without_command=True
-)
-
-
-@app.callback()
-def without_command(context: typer.Context) -> None:
-    """Show the help."""
-    if context.invoked_subcommand is None:
-        assert isinstance(context.obj, Terminal)
-        context.obj.text(context.get_help())
+app = command_group("Log in to remote servers, show their logins, and log out.")
 
 
 @app.command(cls=Command, epilog="search-mcp auth login notion\nsearch-mcp auth login notion --no-browser")

@@ -17,7 +17,8 @@ import typer
 
 from search_mcp import installer
 from search_mcp.cli.counting import counted, enumerated
-from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.groups import command_group
+from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
@@ -30,22 +31,12 @@ from search_mcp.semantic.models import Model, ModelError
 from search_mcp.semantic.trial import Trial
 from search_mcp.wire.structs import Struct
 
-app = typer.Typer(
-    cls=Group, help="Set up search by meaning, show its state, and remove it.", invoke_without_command=True
-)
+app = command_group("Set up search by meaning, show its state, and remove it.")
 
 EXTRA = "semantic"
 _INTEL_MAC_WITHOUT = (3, 14)
 """The first Python for which onnxruntime has no package on Intel Macs."""
 _SHOW_SPEED_SECONDS = 1.0
-
-
-@app.callback()
-def without_command(context: typer.Context) -> None:
-    """Show the help."""
-    if context.invoked_subcommand is None:
-        assert isinstance(context.obj, Terminal)
-        context.obj.text(context.get_help())
 
 
 # setup
