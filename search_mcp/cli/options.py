@@ -17,6 +17,7 @@ from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, subset
 from search_mcp.config.schema import Config
+from search_mcp.model.errors import ConfigError
 from search_mcp.model.similar import nearest
 
 
@@ -81,6 +82,20 @@ class Options:
             self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
         return self._narrowed(config), path
+
+    def usable_configuration(self) -> tuple[Config, Path] | None:
+        """Read the configuration, for a command that needs none; warn and return `None` if none is good.
+
+        Raises:
+            ConfigError: that of `--config` is not good.
+        """
+        try:
+            return self.configuration()
+        except ConfigError as exc:
+            if self.config is not None:
+                raise
+            self.screen.warning(str(exc))
+            return None
 
     def _narrowed(self, config: Config) -> Config:
         if self.servers is None:

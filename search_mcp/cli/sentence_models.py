@@ -24,7 +24,6 @@ from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.folders import model_folder, vectors_file
-from search_mcp.model.errors import ConfigError
 from search_mcp.semantic import choice, installing, known_models, models, trial, vector_store
 from search_mcp.semantic.lines import Address
 from search_mcp.semantic.models import Model, ModelError
@@ -304,13 +303,7 @@ def status(options: Options) -> int:
 
 def _setting(options: Options) -> Setting:
     """Read the setting; the default without a good configuration."""
-    try:
-        config, path = options.configuration()
-    except ConfigError as exc:
-        if options.config is not None:
-            raise
-        options.screen.warning(str(exc))
-        return setting_of(EMPTY_CONFIG, "")
+    config, path = options.usable_configuration() or (EMPTY_CONFIG, "")
     return setting_of(config, str(path))
 
 

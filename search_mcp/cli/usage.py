@@ -22,7 +22,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
 from search_mcp.gateway.token_counting import ENCODING
 from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete, largest_results
-from search_mcp.model.errors import ConfigError, for_shell
+from search_mcp.model.errors import for_shell
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
 _USUAL_DAYS = 30
@@ -117,14 +117,8 @@ def _clear(path: Path, screen: Terminal) -> int:
 
 def _setup(options: Options) -> Setup | None:
     """Read the configuration; `None` without a good one, because calls were recorded all the same."""
-    try:
-        config, _ = options.configuration()
-    except ConfigError as exc:
-        if options.config is not None:
-            raise
-        options.screen.warning(str(exc))
-        return None
-    return setup_of(config)
+    read = options.usable_configuration()
+    return setup_of(read[0]) if read is not None else None
 
 
 def setup_of(config: Config) -> Setup:
