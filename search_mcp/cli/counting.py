@@ -16,6 +16,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{ending}"
 
 
+def megabytes(size: int) -> str:
+    """Write a number of bytes in megabytes."""
+    return f"{size / 1e6:,.1f} MB"
+
+
 def summary(states: Sequence[str], tools: int) -> str:
     """Summarize the states of servers and the number of their tools."""
     numbers = Counter(states)

@@ -18,13 +18,12 @@ from search_mcp.cli.findings import Examination, Finding, shown_state
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config.schema import Config, Embeddings, ServerConfig
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import model_folder, usage_file
 from search_mcp.gateway import usage_store
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.semantic.choice import choose
-from search_mcp.semantic.lines import Address
+from search_mcp.semantic import choice
 
 _LONG_WAIT_SECONDS = 5.0
 """Time after which the names of the servers still waited for are shown."""
@@ -55,13 +54,7 @@ async def examine(
 
 def _without_meaning(config: Config) -> Iterator[str]:
     """Give the reason why search by meaning is off, if the user has not switched it off."""
-    semantic, address = config.settings.search.semantic, config.embeddings
-    reason = ""
-    if address is not None:
-        reason = address.problem or choose(Address(address.url, address.model), model_folder()).reason
-    elif not isinstance(semantic, Embeddings):
-        reason = choose(semantic, model_folder()).reason
-    if reason:
+    if reason := choice.choose(choice.setting_of(config), model_folder()).reason:
         yield f"Search by meaning is off: {reason}."
 
 

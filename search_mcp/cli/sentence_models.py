@@ -1,38 +1,37 @@
 """`semantic`: the sentence model with which the search finds tools by their meaning.
 
-Decides what is shown before a model is fetched, and which remedy each failure has. Only `setup` uses the network.
+Decides what is shown before a model is fetched, and which remedy each failure has; `semantic_status` shows what there
+is. Only `setup` uses the network.
 """
 
 import contextlib
 import platform
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from search_mcp import installer
-from search_mcp.cli.counting import counted, enumerated
+from search_mcp.cli import semantic_status
+from search_mcp.cli.counting import counted, enumerated, megabytes
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config.schema import EMPTY_CONFIG, Config
+from search_mcp.config.schema import EMPTY_CONFIG, EmbeddingsAddress
 from search_mcp.folders import model_folder, vectors_file
-from search_mcp.semantic import choice, installing, known_models, models, trial, vector_store
-from search_mcp.semantic.lines import Address
-from search_mcp.semantic.models import Model, ModelError
+from search_mcp.semantic import installing, known_models, trial
+from search_mcp.semantic.choice import Setting, missing_libraries, setting_of
+from search_mcp.semantic.models import ModelError
 from search_mcp.semantic.trial import Trial
-from search_mcp.wire.structs import Struct
 
 app = command_group("Set up search by meaning, show its state, and remove it.")
 
-EXTRA = "semantic"
 _INTEL_MAC_WITHOUT = (3, 14)
 """The first Python for which onnxruntime has no package on Intel Macs."""
 _SHOW_SPEED_SECONDS = 1.0
@@ -57,7 +56,7 @@ def setup(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> int:
     """Install a sentence model, so that the search finds tools by their meaning, too."""
-    require_libraries(choice.missing_libraries())
+    require_libraries(missing_libraries("local"))
     with _explained():
         done = _install_known(options.screen, yes) if source is None else _copy(source, options.screen, yes)
     if done is None:
@@ -65,7 +64,7 @@ def setup(
         return WRONG
     name, tried = done
     options.screen.paragraph(installed(name, tried))
-    setting = _setting(options)
+    setting, _ = _setting(options)
     options.screen.note(in_use(setting))
     return FINE
 
@@ -90,7 +89,10 @@ def require_libraries(
             "install search-mcp with Python 3.13, or set an address in `settings.search.semantic`: it needs numpy only",
         )
     verb = "is" if len(missing) == 1 else "are"
-    raise Misuse(f"search by meaning needs {enumerated(missing)}, which {verb} not installed", installer.add(EXTRA))
+    raise Misuse(
+        f"search by meaning needs {enumerated(missing)}, which {verb} not installed",
+        installer.add(semantic_status.EXTRA),
+    )
 
 
 @contextlib.contextmanager
@@ -234,11 +236,11 @@ def installed(name: str, tried: Trial) -> str:
     )
 
 
-def in_use(setting: "Setting") -> str:
+def in_use(setting: Setting) -> str:
     """Write whether the search uses the installed model."""
-    if setting.asked == "off":
+    if setting == "off":
         return 'The search does not use it: "semantic" is "off" in the configuration.'
-    if isinstance(setting.asked, Address):
+    if isinstance(setting, EmbeddingsAddress):
         return 'The search does not use it: "semantic" is an address in the configuration.'
     return (
         "The next search of each client starts to compare its tools, in the background. Until that is done, tools are "
@@ -249,207 +251,23 @@ def in_use(setting: "Setting") -> str:
 # status
 
 
-class Setting(Struct, frozen=True):
-    """The setting in force."""
-
-    asked: Literal["off", "local"] | Address | None
-    problem: str = ""
-    """The reason why the address is not used."""
-    public_url: str = ""
-    file: str = ""
-
-
-class File(Struct, frozen=True):
-    """A file of the installed model."""
-
-    name: str
-    bytes: int | None
-    """`None` if it is missing."""
-    unchanged: bool
-
-
-class Status(Struct, frozen=True):
-    """All that is known of search by meaning."""
-
-    setting: Setting
-    reason: str
-    """The reason why tools are ranked by words alone, though something else is wanted; empty without one."""
-    is_on: bool
-    folder: str
-    model: Model | None
-    model_problem: str
-    files: list[File]
-    vectors_file: str
-    vectors: int
-    """Vectors of the installed model."""
-    other_vectors: int
-    vectors_bytes: int
-    vectors_problem: str
-    missing: list[str]
-    """Libraries that are not installed."""
-
-
 @app.command(cls=Command, epilog="search-mcp semantic status\nsearch-mcp semantic status --json")
 @takes("config", "as_json", "debug")
 def status(options: Options) -> int:
     """Show the sentence model, its vectors, and whether they are used."""
-    found = look(_setting(options), model_folder(), vectors_file())
+    setting, path = _setting(options)
+    found = semantic_status.look(setting, path, model_folder(), vectors_file())
     if options.as_json:
-        options.screen.json(as_json(found))
+        options.screen.json(semantic_status.as_json(found))
     else:
-        show(found, options.screen)
+        semantic_status.show(found, options.screen)
     return WRONG if found.reason or found.model_problem else FINE
 
 
-def _setting(options: Options) -> Setting:
-    """Read the setting; the default without a good configuration."""
+def _setting(options: Options) -> tuple[Setting, str]:
+    """Read the setting, and return the file as well; the default without a good configuration."""
     config, path = options.usable_configuration() or (EMPTY_CONFIG, "")
-    return setting_of(config, str(path))
-
-
-def setting_of(config: Config, file: str) -> Setting:
-    """Return the setting of a configuration."""
-    if (address := config.embeddings) is not None:
-        return Setting(Address(address.url, address.model), address.problem or "", address.public_url, file)
-    asked = config.settings.search.semantic
-    return Setting(asked if asked in ("off", "local") else None, file=file)
-
-
-def look(setting: Setting, folder: Path, vectors: Path) -> Status:
-    """Look at the setting, the installed model and the vectors; this reads all of the model."""
-    chosen = choice.choose(setting.asked, folder)
-    model, problem, files = _model_in(folder)
-    counts, vectors_problem = _counts(vectors)
-    of_model = counts.pop(model.identity, 0) if model is not None else 0
-    reason = setting.problem or chosen.reason
-    is_local = not isinstance(setting.asked, Address)
-    return Status(
-        setting=setting,
-        reason=reason or (problem if is_local and chosen.opening is not None else ""),
-        is_on=chosen.opening is not None and not reason,
-        folder=str(folder),
-        model=model,
-        model_problem=problem,
-        files=files,
-        vectors_file=str(vectors),
-        vectors=of_model,
-        other_vectors=sum(counts.values()),
-        vectors_bytes=vectors.stat().st_size if vectors.exists() else 0,
-        vectors_problem=vectors_problem,
-        missing=choice.missing_libraries(is_local=is_local),
-    )
-
-
-def _model_in(folder: Path) -> tuple[Model | None, str, list[File]]:
-    """Return the installed model, the fault that it has, and its files."""
-    if not (folder / models.DESCRIPTION).exists():
-        return None, "", []
-    try:
-        model = models.read(folder)
-    except ModelError as exc:
-        return None, str(exc), []
-    files, problem = [], ""
-    for name, digest in model.digests.items():
-        try:
-            models.check(folder, Model(name=model.name, digests={name: digest}))
-        except ModelError as exc:
-            problem = problem or f"{exc}; `search-mcp semantic setup` installs it anew"
-            is_unchanged = False
-        else:
-            is_unchanged = True
-        path = folder / name
-        files.append(File(name, path.stat().st_size if path.is_file() else None, is_unchanged))
-    return model, problem, files
-
-
-def _counts(path: Path) -> tuple[dict[str, int], str]:
-    try:
-        return vector_store.counts(path), ""
-    except (OSError, sqlite3.Error) as exc:
-        return {}, f"cannot be read: {exc}"
-
-
-def as_json(found: Status) -> dict[str, Any]:
-    """Return the status for scripts."""
-    model = found.model
-    asked = found.setting.asked
-    return {
-        "state": "unusable" if found.reason else "on" if found.is_on else "off",
-        "reason": found.reason or None,
-        "config": found.setting.file or None,
-        "setting": {"url": found.setting.public_url, "model": asked.model} if isinstance(asked, Address) else asked,
-        "missingLibraries": found.missing,
-        "model": {
-            "name": model.name,
-            "licence": model.licence or None,
-            "source": model.source or None,
-            "knowsAllLanguages": model.knows_all_languages,
-            "folder": found.folder,
-            "files": [{"name": each.name, "bytes": each.bytes, "unchanged": each.unchanged} for each in found.files],
-        }
-        if model is not None
-        else None,
-        "modelProblem": found.model_problem or None,
-        "vectors": {
-            "file": found.vectors_file,
-            "count": found.vectors,
-            "ofOtherModels": found.other_vectors,
-            "bytes": found.vectors_bytes,
-            "problem": found.vectors_problem or None,
-        },
-    }
-
-
-def show(found: Status, screen: Terminal) -> None:
-    """Show the status."""
-    state = "cannot be used" if found.reason else "on" if found.is_on else "off"
-    screen.heading(f"Search by meaning: {state}")
-    rows = [("Reason", found.reason)] if found.reason else []
-    rows.append(("Setting", _written(found.setting)))
-    rows += _about_model(found)
-    rows.append(("Vectors", _about_vectors(found)))
-    if found.missing:
-        rows.append(("Missing", f"{enumerated(found.missing)}; {installer.add(EXTRA)}"))
-    for label, text in rows:
-        screen.paragraph(f"{label}: {text}", indent=2)
-
-
-def _written(setting: Setting) -> str:
-    if isinstance(setting.asked, Address):
-        return f"{setting.asked.model} at {setting.public_url}"
-    if setting.asked is None:
-        return "none, so a model is used if one is installed"
-    return f'"{setting.asked}"'
-
-
-def _about_model(found: Status) -> Iterator[tuple[str, str]]:
-    model = found.model
-    if model is None:
-        yield "Model", found.model_problem or "none is installed; `search-mcp semantic setup` installs one"
-        return
-    yield "Model", model.name
-    if model.licence:
-        yield "Licence", model.licence
-    if model.source:
-        yield "From", model.source
-    yield "Languages", "all" if model.knows_all_languages else "English"
-    yield "Folder", found.folder
-    for each in found.files:
-        size = "missing" if each.bytes is None else megabytes(each.bytes)
-        yield "File", f"{each.name}, {size}{', unchanged' if each.unchanged else ', changed' if each.bytes else ''}"
-
-
-def _about_vectors(found: Status) -> str:
-    if found.vectors_problem:
-        return f"{found.vectors_file} {found.vectors_problem}"
-    if not found.vectors_bytes:
-        return "none yet"
-    others = f", and {found.other_vectors:,} of other models" if found.other_vectors else ""
-    return f"{found.vectors:,}{others}, {megabytes(found.vectors_bytes)} in {found.vectors_file}"
-
-
-def megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
+    return setting_of(config), str(path)
 
 
 # remove

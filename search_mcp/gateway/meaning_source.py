@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable, Coroutine, Hashable, MutableMapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.config.schema import Embeddings, EmbeddingsAddress
+from search_mcp.config.schema import EmbeddingsAddress
 from search_mcp.folders import model_folder, vectors_file
 from search_mcp.gateway.meanings import Give, Meanings
 from search_mcp.model.calls import CallLater
@@ -47,14 +47,13 @@ class MeaningSource:
 
     def of(self, config: "Config") -> Meanings | None:
         """Return the meanings for a configuration; `None` if texts are ranked by words alone, for a logged reason."""
-        address = config.embeddings
-        chosen = choice.choose(_asked(config.settings.search.semantic, address), model_folder())
-        reason = (address.problem if address is not None else None) or chosen.reason
-        self._reason = reason
-        self._report(reason)
-        if chosen.opening is None or reason:
+        chosen = choice.choose(choice.setting_of(config), model_folder())
+        self._reason = chosen.reason
+        self._report(chosen.reason)
+        if chosen.opening is None:
             self.end()
             return None
+        address = config.embeddings
         if address == self._address:
             address = self._address
         self._address = address
@@ -108,7 +107,7 @@ class MeaningSource:
         self._dependencies.conceal(filled.secrets)
         self._note(filled.problem or "")
         if not filled.problem:
-            self._filled = address, _line(filled)
+            self._filled = address, choice.line_of(filled)
 
     def _note(self, problem: str) -> None:
         if self._meanings is not None:
@@ -119,13 +118,3 @@ class MeaningSource:
         if reason and reason != self._reported:
             log.warning("! search by meaning: %s; tools are ranked by words", reason)
         self._reported = reason or self._reported
-
-
-def _asked(
-    semantic: Literal["off", "local"] | Embeddings | None, address: EmbeddingsAddress | None
-) -> Literal["off", "local"] | Address | None:
-    return _line(address) if address is not None else "off" if isinstance(semantic, Embeddings) else semantic
-
-
-def _line(address: EmbeddingsAddress) -> Address:
-    return Address(address.url, address.model, address.api_key)

@@ -1,17 +1,22 @@
 """The choice of what makes vectors: the local model, an address, or nothing, with the reason. Loads no library."""
 
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from search_mcp.config.schema import Config, Embeddings, EmbeddingsAddress
 from search_mcp.semantic.lines import Address, Local
 from search_mcp.semantic.models import DESCRIPTION
 from search_mcp.wire.structs import Struct
 
 PROGRAM = "-P", "-m", "search_mcp.semantic.worker"
-_LIBRARIES = "numpy", "onnxruntime", "tokenizers"
+_OF_MODELS = ("numpy", "onnxruntime", "tokenizers")
 _OF_ADDRESSES = ("numpy",)
+
+Setting: TypeAlias = Literal["off", "local"] | EmbeddingsAddress | None
+"""The setting; with `None`, a model is used if one is installed."""
 
 
 class Choice(Struct, frozen=True):
@@ -30,18 +35,37 @@ class Choice(Struct, frozen=True):
         return self.opening, self.stamp
 
 
-def choose(asked: Literal["off", "local"] | Address | None, folder: Path) -> Choice:
-    """Choose by the setting, `None` if it is not set, and the folder where a model may be installed."""
+def setting_of(config: Config) -> Setting:
+    """Return the setting of a configuration; `None` if it has none."""
+    if config.embeddings is not None:
+        return config.embeddings
+    written = config.settings.search.semantic
+    return None if isinstance(written, Embeddings) else written
+
+
+def choose(setting: Setting, folder: Path) -> Choice:
+    """Choose by the setting, and by the folder where a model may be installed."""
+    if isinstance(setting, EmbeddingsAddress):
+        reason = setting.problem or _why_missing(missing_libraries(setting))
+        return Choice(None, reason=reason) if reason else Choice(line_of(setting))
     stamp = _stamp(folder)
-    if asked == "off" or (asked is None and not stamp):
+    if setting == "off" or (setting is None and not stamp):
         return Choice(None)
-    is_local = not isinstance(asked, Address)
-    if is_local and not stamp:
+    if not stamp:
         return Choice(None, reason="no sentence model is installed; `search-mcp semantic setup` installs one")
-    if missing := missing_libraries(is_local=is_local):
-        names, them = ", ".join(missing), "it" if len(missing) == 1 else "them"
-        return Choice(None, reason=f"{names} is not installed; `search-mcp semantic setup` says how to install {them}")
-    return Choice(Local(str(folder)), stamp) if not isinstance(asked, Address) else Choice(asked)
+    if reason := _why_missing(missing_libraries(setting)):
+        return Choice(None, reason=reason)
+    return Choice(Local(str(folder)), stamp)
+
+
+def line_of(address: EmbeddingsAddress) -> Address:
+    """Return the first line for the process that asks an address."""
+    return Address(address.url, address.model, address.api_key)
+
+
+def _why_missing(libraries: Sequence[str]) -> str:
+    names, them = ", ".join(libraries), "it" if len(libraries) == 1 else "them"
+    return f"{names} is not installed; `search-mcp semantic setup` says how to install {them}" if libraries else ""
 
 
 def _stamp(folder: Path) -> int:
@@ -52,9 +76,10 @@ def _stamp(folder: Path) -> int:
         return 0
 
 
-def missing_libraries(*, is_local: bool = True) -> list[str]:
-    """Name the libraries that are not installed, for the local model or for an address."""
-    return [name for name in (_LIBRARIES if is_local else _OF_ADDRESSES) if not _is_installed(name)]
+def missing_libraries(setting: Setting) -> list[str]:
+    """Name the libraries that are not installed, of those for a setting."""
+    needed = _OF_ADDRESSES if isinstance(setting, EmbeddingsAddress) else _OF_MODELS
+    return [name for name in needed if not _is_installed(name)]
 
 
 _installed: set[str] = set()

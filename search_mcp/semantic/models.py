@@ -73,12 +73,21 @@ def check(folder: Path, model: Model) -> None:
         ModelError: a file is missing, or is another one.
     """
     for name, digest in model.digests.items():
-        try:
-            found = digest_of(folder / name)
-        except OSError as exc:
-            raise ModelError(f"{folder / name} cannot be read: {exc.strerror}") from exc
-        if found != digest:
-            raise ModelError(f"{folder / name} is not the file that was installed")
+        check_file(folder / name, digest)
+
+
+def check_file(path: Path, digest: str) -> None:
+    """Compare a file of a model with the digest that it must have.
+
+    Raises:
+        ModelError: it is missing, or is another one.
+    """
+    try:
+        found = digest_of(path)
+    except OSError as exc:
+        raise ModelError(f"{path} cannot be read: {exc.strerror}") from exc
+    if found != digest:
+        raise ModelError(f"{path} is not the file that was installed")
 
 
 def digest_of(path: Path) -> str:

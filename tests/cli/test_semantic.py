@@ -16,14 +16,14 @@ from sentence_models import tiny
 
 from cli.conftest import SECONDS, Ended, Place
 from cli.snapshots import compare
-from search_mcp.cli import sentence_models
+from search_mcp.cli import semantic_status, sentence_models
 from search_mcp.cli.problem import Misuse
-from search_mcp.cli.sentence_models import Progress, Setting
+from search_mcp.cli.sentence_models import Progress
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.location import interpret
-from search_mcp.semantic import known_models, models
-from search_mcp.semantic.lines import Address
-from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER, Model
+from search_mcp.config.schema import Embeddings, EmbeddingsAddress
+from search_mcp.semantic import choice, known_models, models
+from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER
 from search_mcp.semantic.trial import Trial
 from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.wire.structs import replace
@@ -402,14 +402,15 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         "/home/ann/.local/share/search-mcp/semantic",
         "/home/ann/.cache/search-mcp/vectors/vectors.sqlite3",
     )
-    complete = sentence_models.Status(
-        setting=Setting(None),
+    complete = semantic_status.Status(
+        config="",
+        setting=None,
         reason="",
         is_on=True,
         folder=folder,
         model=known.model,
         model_problem="",
-        files=[sentence_models.File(each.name, each.size, True) for each in known.files],
+        files=[semantic_status.File(each.name, each.size, True) for each in known.files],
         vectors_file=vectors,
         vectors=1512,
         other_vectors=0,
@@ -417,7 +418,9 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         vectors_problem="",
         missing=[],
     )
-    address = Setting(Address("https://x", "nomic-embed-text"), "", "https://embeddings.example.com/v1", "")
+    url = "https://embeddings.example.com/v1"
+    written = Embeddings(url=url, model="nomic-embed-text")
+    address = EmbeddingsAddress(url=url, model=written.model, public_url=url, written=written)
     fault = f"{folder}/model.onnx is not the file that was installed; `search-mcp semantic setup` installs it anew"
     screen = Terminal()
     sentence_models.show_known(known, Path(folder), screen)
@@ -430,7 +433,7 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ):
         screen.text("")
-        sentence_models.show(each, screen)
+        semantic_status.show(each, screen)
     text = capsys.readouterr().out
     compare(SCREENS / f"semantic-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
@@ -443,13 +446,6 @@ def test_progress() -> None:
     assert progress.describe() == (0.5, "45.0 of 90.0 MB  model.onnx")
 
 
-def test_every_known_model_can_be_shown_before_it_is_fetched() -> None:
-    known = known_models.MINILM.model
-    assert isinstance(known, Model)
-    assert known.licence
-    assert known.source
-
-
 def test_the_setting_of_a_configuration(tmp_path: Path) -> None:
     text = b'{"mcpServers": {}, "settings": {"search": {"semantic": "local"}}}'
-    assert sentence_models.setting_of(interpret(text, tmp_path / "c.json", {}), "c").asked == "local"
+    assert choice.setting_of(interpret(text, tmp_path / "c.json", {})) == "local"
