@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from search_mcp.causes import causes
+from search_mcp.config.addresses import is_loopback
 from search_mcp.semantic.installing import private
 from search_mcp.semantic.known_models import RemoteFile
 from search_mcp.semantic.models import digest_of
@@ -29,7 +30,6 @@ CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """Time without a byte after which a connection counts as broken."""
 MOST_REDIRECTS = 5
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _PARTIAL, _BAD_RANGE = 206, 416
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -49,10 +49,6 @@ class FetchError(Exception):
 
 _AGAIN = "run the command again, which continues where this ended"
 _NETWORK = "check the connection and HTTPS_PROXY, then " + _AGAIN
-
-
-class _WrongFileError(Exception):
-    """The bytes are not those of the file that is wanted."""
 
 
 def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -> None:
@@ -78,7 +74,7 @@ def _client(host: str) -> httpx2.Client:
     return httpx2.Client(
         headers={"user-agent": "search-mcp", "accept-encoding": "identity"},
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        trust_env=host not in _LOOPBACK,  # the variables for proxies and certificates
+        trust_env=not is_loopback(host),  # the variables for proxies and certificates
     )
 
 
@@ -88,18 +84,12 @@ def _fetch_one(client: httpx2.Client, url: str, wanted: RemoteFile, folder: Path
         tell(wanted.name, wanted.size)
         return
     with open(part, "ab+", opener=private) as file:  # a path's own `open` has no opener
-        is_begun = file.tell() > 0
-        try:
-            _complete(client, url, wanted, file, tell)
-        except _WrongFileError:
+        attempts = 2 if file.tell() else 1  # the part of an earlier attempt may be damaged
+        while not _complete(client, url, wanted, file, tell):
             file.truncate(0)
-            if not is_begun:
-                raise _wrong_file(wanted, url) from None
-            try:  # the part of an earlier attempt may have been damaged
-                _complete(client, url, wanted, file, tell)
-            except _WrongFileError:
-                file.truncate(0)
-                raise _wrong_file(wanted, url) from None
+            attempts -= 1
+            if not attempts:
+                raise _wrong_file(wanted, url)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -113,12 +103,8 @@ def _wrong_file(wanted: RemoteFile, url: str) -> FetchError:
     )
 
 
-def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryIO, tell: Tell) -> None:
-    """Fetch what is missing of a file.
-
-    Raises:
-        _WrongFileError: it is another file.
-    """
+def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryIO, tell: Tell) -> bool:
+    """Fetch what is missing of a file; return whether it is the one that is wanted."""
     file.seek(0)
     digest, there = hashlib.sha256(), 0
     while there <= wanted.size and (block := file.read(_BLOCK)):
@@ -139,8 +125,7 @@ def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryI
                 tell(wanted.name, there)
         if there < wanted.size:
             raise FetchError(f"the connection ended after {there:,} of {wanted.size:,} bytes of {wanted.name}", _AGAIN)
-    if there != wanted.size or digest.hexdigest() != wanted.digest:
-        raise _WrongFileError
+    return there == wanted.size and digest.hexdigest() == wanted.digest
 
 
 @contextmanager
