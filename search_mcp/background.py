@@ -41,9 +41,8 @@ class FileQueue:
                 log.warning("! the file system does not answer: state is not saved")
             self._is_full = True
             return False
-        self._is_full = (
-            self._is_full and waiting > MOST_WAITING // 2
-        )  # so that a slow one is not warned of all the time
+        if waiting <= MOST_WAITING // 2:  # not before, so that a slow file system is not warned of all the time
+            self._is_full = False
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="files", daemon=True)
             self._thread.start()

@@ -104,10 +104,11 @@ class KeptFiles:
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
         """Yield all results with their times and sizes."""
-        for path in (path for folder in self._folders() for path in folder.glob(_NAME)):
-            with contextlib.suppress(OSError):  # deleted meanwhile
-                status = path.lstat()
-                yield status.st_mtime, status.st_size, path
+        for folder in self._folders():
+            for path in folder.glob(_NAME):
+                with contextlib.suppress(OSError):  # deleted meanwhile
+                    status = path.lstat()
+                    yield status.st_mtime, status.st_size, path
 
     def _folders(self) -> Iterator[Path]:
         """Yield the folders of all processes. A link leads to a folder of something else."""

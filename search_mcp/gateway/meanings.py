@@ -8,6 +8,7 @@ and written by threads, because the texts of a large catalogue are more than a p
 import contextlib
 import itertools
 import logging
+import math
 import queue
 import subprocess
 import threading
@@ -66,12 +67,9 @@ class Similarities(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         number = self._numbers[self._positions[name]]
-        if number != number:  # not a number
+        if math.isnan(number):
             raise KeyError(name)
         return number
-
-    def __contains__(self, name: object) -> bool:
-        return self.get(name) is not None if isinstance(name, str) else False
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._positions if name in self)

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from search_mcp.backends.process.launching import background_options
 from search_mcp.gateway.token_counting import CACHE_VARIABLE, ENCODING_FILE, SECONDS, cache_of_encodings
@@ -93,7 +92,7 @@ class TokenCounter:
             self._end()
 
     @contextlib.contextmanager
-    def _in_use(self) -> Any:
+    def _in_use(self) -> Iterator[None]:
         """Use the process; it ends after some time without another use."""
         with self._lock:
             if self._idle is not None:

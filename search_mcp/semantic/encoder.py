@@ -14,8 +14,6 @@ from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Po
 
 THREADS = 1
 """More would compete with the servers, although their priority is low."""
-
-
 BATCH = 4
 """Texts encoded at once, about 100 ms."""
 

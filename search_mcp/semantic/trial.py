@@ -3,7 +3,6 @@
 import subprocess
 import tempfile
 import threading
-import time
 from array import array
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,6 @@ class Trial(Struct, frozen=True):
     """Similarity of the query and the text that means the same: 1.0 for equal, 0.0 for unrelated."""
     other: float
     """Similarity of the query and the other text."""
-    seconds: float
-    """Time until the first answer with vectors."""
 
 
 class UselessError(ModelError):
@@ -45,7 +42,6 @@ def tried(folder: Path) -> Trial:
         UselessError: it does not distinguish the two texts.
         OSError: the process cannot be started.
     """
-    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="search-mcp-") as place:
         compared = _compared(folder, Path(place) / "vectors.sqlite3")
     similar, other = array("f", compared.similarities)
@@ -53,7 +49,7 @@ def tried(folder: Path) -> Trial:
         raise UselessError(
             f'"{QUERY}" is not more similar to "{SIMILAR}" ({similar:.2f}) than to "{OTHER}" ({other:.2f})'
         )
-    return Trial(similar, other, time.monotonic() - start)
+    return Trial(similar, other)
 
 
 def _compared(folder: Path, vectors: Path) -> Compared:
