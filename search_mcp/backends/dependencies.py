@@ -17,6 +17,7 @@ from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import QueueOperation, RunBlocking, run_in_thread, run_now
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Remote
+from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
 from search_mcp.logs import Conceal, conceal
 from search_mcp.wire.structs import Struct, field
 
@@ -112,3 +113,17 @@ class Dependencies(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "<Dependencies>"  # variables may be secrets
+
+
+def dependencies_of_user(file_queue: QueueOperation) -> Dependencies:
+    """Return the dependencies of the servers of a process that serves, with the files that its user has."""
+    return Dependencies(
+        spawn=Spawner(file_queue=file_queue),
+        file_queue=file_queue,
+        cache=CatalogCache(cache_folder()),
+        trust=TrustStore(trust_folder()),
+        last_uses=LastUses(state_folder() / "last-uses"),
+        log_folder=log_folder(),
+        watched={},
+        usage_file=usage_file(),
+    )

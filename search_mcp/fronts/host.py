@@ -16,12 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.command_cache import CACHES
-from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.last_uses import LastUses
-from search_mcp.backends.pins import TrustStore
-from search_mcp.backends.process.launching import Spawner
+from search_mcp.backends.dependencies import Dependencies, dependencies_of_user
 from search_mcp.backends.read_ahead import ReadAhead, read_ahead
 from search_mcp.background import FileQueue, run_in_thread
 from search_mcp.catalog.profiles import BY_NAME
@@ -32,7 +28,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import Subset, parse
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
-from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
+from search_mcp.folders import cache_folder
 from search_mcp.fronts import hello
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.engine_connection import Connection
@@ -154,16 +150,7 @@ class Host:
         self._is_ending = False
         self.file_queue = FileQueue()
         # One of each: a spawner starts a shell, which lives as long as this process.
-        self._dependencies = Dependencies(
-            spawn=Spawner(file_queue=self.file_queue),
-            file_queue=self.file_queue,
-            cache=CatalogCache(cache_folder()),
-            trust=TrustStore(trust_folder()),
-            last_uses=LastUses(state_folder() / "last-uses"),
-            log_folder=log_folder(),
-            watched={},
-            usage_file=usage_file(),
-        )
+        self._dependencies = dependencies_of_user(self.file_queue)
         self._kept_results: KeptResults | None = None
         self._token_counter: TokenCounter | None = None
         self._pool = Pool(later)

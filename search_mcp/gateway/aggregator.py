@@ -19,30 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from search_mcp.backends.cache import CatalogCache
-from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.last_uses import LastUses
-from search_mcp.backends.pins import TrustStore
-from search_mcp.backends.process.launching import Spawner
+from search_mcp.backends.dependencies import Dependencies, dependencies_of_user
 from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
-from search_mcp.folders import (
-    cache_folder,
-    log_folder,
-    model_folder,
-    results_folder,
-    state_folder,
-    trust_folder,
-    usage_file,
-)
+from search_mcp.folders import model_folder, results_folder
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.running import AggregatedBackend, BackendSource, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
+from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -78,16 +67,8 @@ class Aggregator:
         self._own_token_counter: TokenCounter | None = None
         self._load_token_counter = self._own_counter if dependencies is None else load_token_counter
         self._own_file_queue = FileQueue()  # of an aggregator that is given no dependencies
-        self._dependencies = dependencies or Dependencies(
-            spawn=Spawner(file_queue=self._own_file_queue),
-            file_queue=self._own_file_queue,
-            max_message_bytes=config.settings.max_message_bytes,
-            cache=CatalogCache(cache_folder()),
-            trust=TrustStore(trust_folder()),
-            last_uses=LastUses(state_folder() / "last-uses"),
-            log_folder=log_folder(),
-            watched={},
-            usage_file=usage_file(),
+        self._dependencies = dependencies or replace(
+            dependencies_of_user(self._own_file_queue), max_message_bytes=config.settings.max_message_bytes
         )
         self.file_queue = self._dependencies.file_queue
         self._source = source or OwnBackends(later, self._dependencies)
