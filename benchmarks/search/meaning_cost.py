@@ -7,7 +7,6 @@ depend on their values.
 """
 
 import argparse
-import contextlib
 import itertools
 import math
 import statistics
@@ -15,7 +14,8 @@ import subprocess
 import tempfile
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy
@@ -79,15 +79,6 @@ class Process:
         self._process.stdin.flush()
 
 
-@contextlib.contextmanager
-def running(model: Path, file: Path) -> Iterator[Process]:
-    process = Process(model, file)
-    try:
-        yield process
-    finally:
-        process.close()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
@@ -101,7 +92,7 @@ def main() -> None:
 
 def _background(model: Path, file: Path, tools: Sequence[Tool], queries: Sequence[str]) -> None:
     """Make the vectors of some hundred tools."""
-    with running(model, file) as process:
+    with closing(Process(model, file)) as process:
         process.use(search.texts_of(tools))
         process.ask(queries[0])
         first = time.perf_counter() - process.started
@@ -137,7 +128,7 @@ def _queries(model: Path, file: Path, tools: Sequence[Tool], queries: Sequence[s
         nearest = [names[position] for position in answer.nearest]
         index.answer(query, 10, meaning=Meaning(Similarities(positions, array("f", answer.similarities)), nearest))
 
-    with running(model, file) as process:
+    with closing(Process(model, file)) as process:
         process.use(texts)
         process.complete(queries[0])
         lines = [

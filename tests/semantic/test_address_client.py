@@ -28,13 +28,8 @@ def service() -> Iterator[Service]:
         yield running
 
 
-@contextlib.contextmanager
-def to(url: str, seconds: float = 20.0) -> Iterator[AddressClient]:
-    client = AddressClient(endpoint(url), KEY, seconds)
-    try:
-        yield client
-    finally:
-        client.close()
+def to(url: str, seconds: float = 20.0) -> contextlib.closing[AddressClient]:
+    return contextlib.closing(AddressClient(endpoint(url), KEY, seconds))
 
 
 def why(url: str, seconds: float = 20.0) -> str:
