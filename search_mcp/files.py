@@ -95,6 +95,27 @@ def first_irregular(paths: Iterable[Path]) -> Path | None:
     return None
 
 
+def make_private(path: Path) -> None:
+    """Make a file that only the user can read, and its folder, unless they are there; follow no link.
+
+    This is for a library that would make the file for everybody. SQLite gives the files beside a database its rights.
+
+    Raises:
+        OSError: the file cannot be made, or not be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return numbers that another file or folder at the same path does not have; `None` if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _private(path: str, flags: int) -> int:
     """Create a new file; follow no link."""
     return os.open(path, flags | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)

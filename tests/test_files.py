@@ -27,10 +27,28 @@ def test_a_file_is_replaced_in_a_folder_that_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-def test_a_file_is_private_to_its_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [lambda path: files.write_whole(path, b"x"), files.make_private])
+def test_a_file_is_private_to_its_user(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "a" / "b"
-    files.write_whole(path, b"x")
+    make(path)
     assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x")
+    files.make_private(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"x"
+
+
+def test_a_file_that_takes_the_place_of_another_has_another_identity(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert files.identity(path) is None
+    path.touch()
+    before = files.identity(path)
+    path.write_bytes(b"x")
+    assert files.identity(path) == before
+    files.write_whole(path, b"x")
+    assert files.identity(path) != before
 
 
 def test_a_path_that_cannot_be_replaced_stays_without_leftovers(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
+from search_mcp.files import identity
+
 log = logging.getLogger(__name__)
 
 LOOKING_SECONDS = 1.0
@@ -33,21 +35,13 @@ class _Handler(events.FileSystemEventHandler):
 
     def identities(self) -> dict[Path, tuple[int, int] | None]:
         """Return which folders are now at the paths of the watched ones; `None` for none."""
-        return {folder: _identity(folder) for folder in self.watched}
+        return {folder: identity(folder) for folder in self.watched}
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         for path in map(Path, map(fsdecode, (event.src_path, event.dest_path))):
             if path in self._files or path.parent in self._folders:
                 with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                     self._loop.call_soon_threadsafe(self._on_edit)
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    try:
-        found = folder.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager

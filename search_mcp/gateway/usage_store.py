@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from search_mcp.files import first_irregular, locked
+from search_mcp.files import first_irregular, identity, locked, make_private
 from search_mcp.model.visible import quoted
 from search_mcp.wire.structs import Struct
 
@@ -101,12 +101,12 @@ class UsageStore:
         """Write calls; wait while the file is locked, and begin a new one if it is damaged."""
         until = time.monotonic() + self._busy_seconds
         while True:
-            identity = _identity(self._path)
+            tried = identity(self._path)
             try:
                 return self._add(rows)
             except sqlite3.DatabaseError as exc:
                 if _code(exc) in _DAMAGED:
-                    _move_aside(self._path, identity)
+                    _move_aside(self._path, tried)
                     self._warn(f"{_shown(self._path)} is damaged and was moved to {_shown(_aside(self._path))}: {exc}")
                     return self._add(rows)
                 # The library itself does not wait while two processes make the same database.
@@ -115,7 +115,7 @@ class UsageStore:
             time.sleep(LOOK_SECONDS)
 
     def _add(self, rows: Sequence[Row]) -> None:
-        _make(self._path)
+        make_private(self._path)
         with _opened(self._path, "mode=rw", self._busy_seconds) as database:
             # Once; several processes may do this at the same time.
             database.execute("PRAGMA journal_mode = WAL")
@@ -136,15 +136,6 @@ class UsageStore:
         self._pruned_at, self._added = now, 0
         database.execute(_PRUNE_OLD, (now - KEPT_DAYS * DAY_SECONDS,))
         database.execute(_PRUNE_MANY, (self._most_calls,))
-
-
-def _make(path: Path) -> None:
-    """Make the folder and the file, readable by the user only; the database library would ask for no such thing.
-
-    The files that it puts beside it get the same permissions.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
 
 
 @contextlib.contextmanager
@@ -173,14 +164,6 @@ def _code(exc: sqlite3.Error) -> int:
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
 
@@ -190,14 +173,14 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm"))
 
 
-def _move_aside(path: Path, identity: tuple[int, int] | None) -> None:
+def _move_aside(path: Path, damaged: tuple[int, int] | None) -> None:
     """Move a damaged file out of the way, unless another process has done so.
 
     Raises:
         OSError: it cannot be moved.
     """
     with locked(path.with_name(f"{path.name}.lock"), BUSY_SECONDS):
-        if _identity(path) == identity:
+        if identity(path) == damaged:
             for each in _beside(path):  # before the database: with a new one they would damage it
                 each.unlink(missing_ok=True)
             path.replace(_aside(path))

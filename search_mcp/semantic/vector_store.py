@@ -7,13 +7,12 @@ written costs time and no search.
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from search_mcp.files import first_irregular
+from search_mcp.files import first_irregular, make_private
 
 FORMAT = 1
 """The `user_version` of the database; a file of another format is made anew."""
@@ -97,9 +96,7 @@ class VectorStore:
 
     def _connected(self) -> sqlite3.Connection:
         _check_regular(self._path)
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # The library would make a file that others can read; the files that it puts beside it get the same permissions.
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        make_private(self._path)
         database = sqlite3.connect(self._path, BUSY_SECONDS, isolation_level=None)
         try:
             (known,) = database.execute("PRAGMA user_version").fetchone()
