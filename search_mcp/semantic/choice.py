@@ -64,8 +64,9 @@ def line_of(address: EmbeddingsAddress) -> Address:
 
 
 def _why_missing(libraries: Sequence[str]) -> str:
-    names, them = ", ".join(libraries), "it" if len(libraries) == 1 else "them"
-    return f"{names} is not installed; `search-mcp semantic setup` says how to install {them}" if libraries else ""
+    are, them = ("is", "it") if len(libraries) == 1 else ("are", "them")
+    how = f"`search-mcp semantic setup` says how to install {them}"
+    return f"{' and '.join(libraries)} {are} not installed; {how}" if libraries else ""
 
 
 def _stamp(folder: Path) -> int:
