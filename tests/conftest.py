@@ -7,6 +7,7 @@ import asyncio
 import os
 import pkgutil
 import re
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -25,6 +26,10 @@ settings.load_profile("repeat")
 # The tests start hundreds of interpreters, and without bytecode files each would compile its imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell without job control starts its background jobs with SIGINT ignored, which all programs of the tests inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests that take longest. They start first, so that at the end no process works alone.
 LONG = (
