@@ -96,7 +96,9 @@ class AddressEncoder:
         except ValueError as exc:
             raise ModelError(f"the address of the vectors cannot be used: {exc}") from exc
         self._model, self._clock, self._wall_clock = opening.model, clock, wall_clock
-        self._conceal = Redactor(spellings(find_secrets({"url": opening.url, "apiKey": opening.api_key})))
+        secrets = {*find_secrets({"url": opening.url, "apiKey": opening.api_key})}
+        # The host of a redirect is in small letters.
+        self._conceal = Redactor(spellings(secrets | {each.lower() for each in secrets}))
         self._prefixes = prefixes_of(opening.model)
         self._name = public(endpoint(opening.url)), opening.model, *self._prefixes, str(calibration.VERSION)
         self._records = VectorStore(file, f"address {_digest(*self._name)}")
@@ -290,7 +292,7 @@ class AddressEncoder:
         return EncodingError(self._reason)
 
     def _sentence(self, predicate: str) -> str:
-        return f"{self._client.where} {predicate}"
+        return f"{self._client.where} {self._conceal(predicate)}"
 
 
 def _parts(texts: Sequence[str], size: Callable[[], int]) -> Iterator[Sequence[str]]:

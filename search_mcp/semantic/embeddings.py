@@ -185,11 +185,11 @@ def _words(body: bytes, conceal: Callable[[str], str]) -> str:
     """Return the beginning of an answer about an error on one line, without secrets."""
     error = _error(body)
     if error is None:
-        text = body[: 16 * QUOTED].decode(errors="replace")
+        text = body.decode(errors="replace")
         text = "" if text.lstrip()[:1] in ("<", "{", "[") else text
     else:
         text = error if isinstance(error, str) else payload.encode_bytes(error).decode()
-    line = one_line(conceal(text))
+    line = one_line(conceal(text)[: 16 * QUOTED])  # not cut before: a part of a secret would not be recognized
     return line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
 
 

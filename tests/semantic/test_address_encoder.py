@@ -245,6 +245,8 @@ WRONG = [
     (lambda _asked: (404, {}, b"404 page not found"), r"\(HTTP status 404\): 404 page not found$"),
     (lambda _asked: (502, {}, b"<html><h1>Bad gateway</h1>"), r"fails \(HTTP status 502\)$"),
     (lambda _asked: refusal(500, {"message": f"key {KEY}\nline"}), r"fails \(HTTP status 500\): key \*\*\* line$"),
+    (lambda _asked: (500, {}, b"key " + b" " * 3_180 + KEY.encode()), r"fails \(HTTP status 500\): key \*\*\*$"),
+    (lambda _asked: (307, {"location": f"http://{KEY.upper()}.example/"}, b""), r"address, http://\*\*\*\.example/$"),
     (lambda _asked: refusal(500, "x" * 999), r"fails \(HTTP status 500\): x{200}…$"),
     (lambda _asked: refusal(503, {"message": "Loading model", "code": 503}), "not available now .*: Loading model$"),
     (lambda _asked: refusal(500, {"code": 7}), r'\(HTTP status 500\): \{"code":7\}$'),
