@@ -10,11 +10,14 @@ import itertools
 import logging
 import math
 import queue
+import signal
 import subprocess
+import sys
 import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Protocol
 
 from search_mcp.model.calls import CallLater
@@ -35,6 +38,14 @@ MOST_FAILURES = 3
 RETRY_SECONDS = 600.0
 MOST_REPORTED = 20
 """Different problems that are logged, once each."""
+
+MOST_UNANSWERED = 50
+"""Queries to which the process owes an answer; further ones have no meaning at once."""
+MOST_UNANSWERED_BYTES = 32 << 20
+"""The same for the size of these queries, with the texts of catalogues that changed before them."""
+LONGEST_LINE = 16 << 20
+"""Bytes of a line of the process: the similarities of three million texts."""
+LONGEST_ERROR_LINE = 1 << 16
 
 _ANSWER: Any = Compared | Problem | Failure
 
@@ -93,19 +104,37 @@ class _Running:
         self.process = process
         self.sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._unanswered: dict[int, int] = {}  # bytes that were sent for each query
         self._last_words = ""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the process has to answer before it is sent more."""
+        return len(self._unanswered) >= MOST_UNANSWERED or sum(self._unanswered.values()) >= MOST_UNANSWERED_BYTES
 
     def start(self, on_line: Callable[[bytes], None]) -> None:
         """Begin to read and write; `on_line` is called by a thread, with an empty line when the process has ended."""
         threading.Thread(target=self._read, args=(on_line,), name="meanings reader", daemon=True).start()
         threading.Thread(target=self._write, name="meanings writer", daemon=True).start()
 
-    def send(self, line: object) -> None:
-        self._lines.put(payload.encode_bytes(line) + b"\n")
+    def send(self, line: object) -> int:
+        """Send a line, and return its length."""
+        encoded = payload.encode_bytes(line) + b"\n"
+        self._lines.put(encoded)
+        return len(encoded)
+
+    def ask(self, query: Query, bytes_before: int) -> None:
+        """Send a query, after so many bytes of texts for it."""
+        self._unanswered[query.number] = bytes_before + self.send(query)
+
+    def note_answer(self, number: int) -> None:
+        self._unanswered.pop(number, None)
 
     def end(self) -> None:
-        """Close the stdin of the process, which ends it."""
+        """Close the stdin of the process, which ends it; one that was stopped goes on for that."""
         self._lines.put(None)
+        if sys.platform != "win32":
+            self.process.send_signal(signal.SIGCONT)
 
     @property
     def how_it_ended(self) -> str:
@@ -123,7 +152,7 @@ class _Running:
         errors = threading.Thread(target=self._read_errors, name="meanings stderr", daemon=True)
         errors.start()
         with _pipe(self.process.stdout) as pipe:
-            for line in pipe:
+            for line in iter(partial(pipe.readline, LONGEST_LINE), b""):
                 on_line(line)
         errors.join()
         self.process.wait()
@@ -132,7 +161,7 @@ class _Running:
 
     def _read_errors(self) -> None:
         with _pipe(self.process.stderr) as pipe:
-            for line in pipe:
+            for line in iter(partial(pipe.readline, LONGEST_ERROR_LINE), b""):
                 if text := line.decode(errors="replace").strip():
                     self._last_words = text[:500]
                     log.debug("= search by meaning: %s", self._last_words)
@@ -171,10 +200,10 @@ class Meanings:
         self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
     ) -> Callable[[], None]:
         """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
-        if (running := self._started()) is None:
+        if (running := self._started()) is None or running.is_behind:
             use(None)
             return _nothing
-        number, sent = next(self._numbers), self._sent(running, catalogue)
+        number, (sent, bytes_before) = next(self._numbers), self._sent(running, catalogue)
 
         def give_up() -> None:
             if self._waiting.pop(number, None) is not None:
@@ -187,7 +216,7 @@ class Meanings:
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
         # A command line may have bytes that are no text.
         text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
-        running.send(Query(number, sent.number, text, POOL))
+        running.ask(Query(number, sent.number, text, POOL), bytes_before)
         return stop
 
     def end(self) -> None:
@@ -201,9 +230,9 @@ class Meanings:
             self._running.end()
         self._forget()
 
-    def _sent(self, running: _Running, catalogue: Comparable) -> _Sent:
-        """Return the texts that the process has of a catalogue; send it those that changed."""
-        sent = running.sent.get(catalogue)
+    def _sent(self, running: _Running, catalogue: Comparable) -> tuple[_Sent, int]:
+        """Return the texts that the process has of a catalogue; send them if they changed, and return their bytes."""
+        sent, length = running.sent.get(catalogue), 0
         if sent is None or sent.version != catalogue.texts_version:
             if sent is None:
                 number = next(self._catalogues)
@@ -211,8 +240,8 @@ class Meanings:
             else:
                 number = sent.number
             sent = running.sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
-            running.send(Texts(number, list(catalogue.texts.values())))
-        return sent
+            length = running.send(Texts(number, list(catalogue.texts.values())))
+        return sent, length
 
     def _started(self) -> _Running | None:
         if self._running is None and self._failures < MOST_FAILURES and not self._has_ended:
@@ -260,6 +289,7 @@ class Meanings:
             return
         try:
             answer: Compared | Problem | Failure = payload.typed(line, _ANSWER)
+            meaning = self._meaning(answer) if isinstance(answer, Compared) else None
         except ValueError as exc:
             self._fail(f"its process wrote a wrong line: {exc}")
             self._end_process()
@@ -275,12 +305,22 @@ class Meanings:
                 self._report(answer.problem)
         else:
             self._failures = 0
+            running.note_answer(answer.number)
             if (waiting := self._waiting.pop(answer.number, None)) is not None:
-                use, stop_timer, sent = waiting
+                use, stop_timer, _ = waiting
                 stop_timer()
-                if (meaning := _meaning(answer, sent)) is not None:
+                if meaning is not None:
                     self.problem = ""
                 use(meaning)
+
+    def _meaning(self, answer: Compared) -> Meaning | None:
+        """Return the meaning of a query that waits; `None` without one, or if too few texts have a vector.
+
+        Raises:
+            ValueError: it is no answer for the texts of the query.
+        """
+        waiting = self._waiting.get(answer.number)
+        return None if waiting is None else _meaning(answer, waiting[2])
 
     def _fail(self, why: str) -> None:
         self._note_failures(self._failures + 1)
@@ -312,6 +352,9 @@ class Meanings:
 
 
 def _meaning(answer: Compared, sent: _Sent) -> Meaning | None:
+    texts = range(len(sent.names))
+    if len(answer.similarities) != 4 * len(texts) or not all(each in texts for each in answer.nearest):
+        raise ValueError("the similarities are those of other texts")
     if answer.missing > len(sent.names) * MOST_MISSING:
         return None
     nearest = [sent.names[position] for position in answer.nearest]

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from search_mcp.gateway import meanings
 from search_mcp.gateway.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.search import Meaning
 from search_mcp.semantic import choice
-from search_mcp.semantic.lines import Address, Local, Problem
+from search_mcp.semantic.lines import Address, Compared, Local, Problem
 from search_mcp.wire import payload
 
 TEXTS = {"a.read": "read the file", "b.draw": "draw a picture", "c.send": "send mail"}
@@ -90,6 +91,13 @@ def new() -> Iterator[New]:
             return asker
 
         yield make
+
+
+def wait_until_written(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists() or not path.read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def stub(program: str) -> list[str]:
@@ -222,11 +230,47 @@ async def test_a_program_that_cannot_be_started(new: New, tmp_path: Path) -> Non
     assert await ask("time") is None
 
 
-async def test_a_wrong_line_ends_the_process(new: New, caplog: pytest.LogCaptureFixture) -> None:
-    ask = new(stub("print('nonsense', flush=True); import sys; sys.stdin.read()"), 30.0)
+WRONG_LINES = [
+    ('"nonsense"', "Expected `object`"),
+    (Compared(1, b"", [], 0), "the similarities are those of other texts"),
+    (Compared(1, b"1234" * 3, [3], 0), "the similarities are those of other texts"),
+    (Compared(1, b"1234" * 3, [-1], 0), "the similarities are those of other texts"),
+    ("x" * 5_000, "malformed"),
+]
+
+
+@pytest.mark.parametrize(("line", "fault"), WRONG_LINES)
+async def test_a_wrong_line_ends_the_process(
+    new: New,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str | Compared,
+    fault: str,
+) -> None:
+    monkeypatch.setattr(meanings, "LONGEST_LINE", 4_000)
+    text = line if isinstance(line, str) else payload.encode_bytes(line).decode()
+    ending = "" if len(text) > meanings.LONGEST_LINE else "\n"  # a line that is too long has no end
+    ask = new(stub(f"print({text!r}, end={ending!r}, flush=True); import sys; sys.stdin.read()"), 30.0)
     with caplog.at_level(logging.WARNING):
         assert await ask("time") is None
     assert "its process wrote a wrong line" in caplog.text
+    assert fault in caplog.text
+
+
+@pytest.mark.parametrize(("most_queries", "most_bytes"), [(10, 1 << 30), (1_000, 100_000)])
+async def test_a_process_that_does_not_answer_is_sent_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_queries: int, most_bytes: int
+) -> None:
+    monkeypatch.setattr(meanings, "MOST_UNANSWERED", most_queries)
+    monkeypatch.setattr(meanings, "MOST_UNANSWERED_BYTES", most_bytes)
+    report = tmp_path / "length"
+    ask = Asker(stub(f"import sys; n = len(sys.stdin.read()); open({str(report)!r}, 'w').write(str(n))"), 0.0)
+    for number in range(20):
+        ask.catalogue.change({"a": f"{number} {'x' * 10_000}"})
+        assert await ask("time") is None
+    ask.meanings.end()
+    await asyncio.to_thread(wait_until_written, report)
+    assert 100_000 < int(report.read_text()) < 105_000
 
 
 def test_similarities_without_a_vector_are_missing() -> None:

@@ -86,6 +86,13 @@ def test_the_process_ends_with_a_killed_serve(house: House) -> None:
         assert not wait_until_gone(run.mark)
 
 
+def test_a_stopped_process_ends_with_serve(house: House) -> None:
+    with house.serves({"one": DRAW}) as run:
+        run.opens()
+        Searcher(run).until_found()
+        os.kill(workers(run.mark)[0], signal.SIGSTOP)
+
+
 @pytest.mark.parametrize("semantic", ["off", None])
 def test_nothing_is_loaded_or_started_without_it(house: House, semantic: str | None) -> None:
     if semantic is None:
