@@ -27,6 +27,8 @@ from search_mcp.wire import payload
 
 IDLE_SECONDS = 300.0
 """The process ends after this time without a request; loading the model again takes half a second."""
+ENDING_SECONDS = 5.0
+"""Time after the end of its stdin in which the process ends by itself."""
 SHARED_BATCH = 32
 """Texts looked for in the file at once, because another process may have encoded them."""
 BUSY_SECONDS = 0.1
@@ -339,14 +341,17 @@ def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> 
     first = next(given, None)
     if first is None:
         return
+    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    encoders: list[TextEncoder] = []
+    # Before the model is loaded: the end of the input ends that, too.
+    threading.Thread(target=_read, args=(given, lines, encoders), name="stdin", daemon=True).start()
     try:
         encoder = encoder_of(payload.typed(first, _OPENING), file)
+        encoders.append(encoder)
         comparison = Comparison(encoder, VectorStore(file, encoder.identity), file.with_name(f"{file.name}.lock"))
     except ModelError as exc:
         write(payload.encode_bytes(Failure(str(exc))) + b"\n")
         return
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(given, lines, encoder.close), name="stdin", daemon=True).start()
     try:
         run(comparison, lines, write)
     except ChangedError as exc:  # the next process makes the vectors anew
@@ -370,11 +375,12 @@ def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
     return local
 
 
-def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]", close: Callable[[], None]) -> None:
+def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]", encoders: Sequence[TextEncoder]) -> None:
     for line in given:
         lines.put(line)
     lines.put(None)
-    close()  # a request that is under way, which the process would wait for
+    for encoder in encoders:
+        encoder.close()  # a request that is under way, which the process would wait for
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
@@ -391,6 +397,14 @@ def lines_of(descriptor: int) -> Iterator[bytes]:
         parts.append(rest)
 
 
+def ending(given: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield lines; end the process some time after the last one, although a model may calculate for ever."""
+    yield from given
+    timer = threading.Timer(ENDING_SECONDS, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
 if __name__ == "__main__":
     with open(1, "wb", closefd=False) as stdout:
 
@@ -399,4 +413,4 @@ if __name__ == "__main__":
             stdout.flush()
 
         with contextlib.suppress(BrokenPipeError):
-            main(Path(sys.argv[1]), lines_of(0), write)
+            main(Path(sys.argv[1]), ending(lines_of(0)), write)

@@ -286,6 +286,23 @@ def test_an_idle_process_ends_although_its_stdin_is_open(place: Place) -> None:
         assert running.wait(60) == 0
 
 
+def test_a_model_that_calculates_for_ever_ends_with_stdin(place: Place) -> None:
+    program = (
+        "import threading; from pathlib import Path; from search_mcp.semantic import worker; "
+        "worker.ENDING_SECONDS = 0; "
+        "worker.encoder_of = lambda *_: print('begun', flush=True) or threading.Event().wait(); "
+        f"worker.main(Path({str(place.file)!r}), worker.ending(worker.lines_of(0)), lambda line: None)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(payload.encode_bytes(Local(str(place.folder))) + b"\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == b"begun\n"
+        running.stdin.close()
+        assert running.wait(60) == 1
+
+
 def test_the_process_says_why_it_cannot_work(tmp_path: Path) -> None:
     opening = payload.encode_bytes(Local(str(tmp_path))) + b"\n"
     ended = subprocess.run(command(tmp_path / "v"), input=opening, capture_output=True, timeout=60, check=True)
