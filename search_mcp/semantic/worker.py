@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -146,8 +146,21 @@ class Comparison:
         missing = [text for text in every if text not in self._rows.positions]
         asked_for = set(self._missing)
         self._add(self._stored([text for text in missing if text not in asked_for]))
-        # Short texts first: most tools are compared early, and texts of one length are encoded without padding.
-        self._missing = sorted((text for text in missing if text not in self._rows.positions), key=len, reverse=True)
+        self._missing = self._in_order(asked_for)
+
+    def _in_order(self, asked_for: Container[str]) -> list[str]:
+        """Return the texts without a vector, the next one last, so that no catalogue and no text waits for ever.
+
+        Catalogues take turns. In each, new texts come after those that wait already, because some servers change their
+        texts all the time. Short texts come first: most tools are compared early, and texts of one length are encoded
+        without padding.
+        """
+        turns: dict[str, int] = {}
+        for texts in self._catalogues.values():
+            missing = (text for text in dict.fromkeys(texts) if text not in self._rows.positions)
+            for turn, text in enumerate(sorted(missing, key=lambda text: (text not in asked_for, len(text)))):
+                turns[text] = min(turn, turns.get(text, turn))
+        return sorted(turns, key=turns.__getitem__, reverse=True)
 
     def compare(self, asked: Query) -> Compared:
         """Compare a query with all texts of its catalogue; without a vector of the query, with none."""

@@ -145,6 +145,28 @@ def test_catalogues_are_compared_apart(place: Place) -> None:
     assert comparison.is_complete  # those of the file
 
 
+def test_texts_wait_for_no_server_that_changes_all_the_time(place: Place) -> None:
+    comparison, _ = place.comparison()
+    waiting = ["the weather in a city"] * 2 + [f"the weather in city {number}" for number in range(8)]
+    for number in range(6):
+        comparison.use(1, [*waiting, *(f"{number} {each}" for each in range(100))])
+        comparison.encode_some()
+    missing = comparison.compare(Query(1, 1, "time", 2)).missing
+    comparison.use(1, waiting)
+    assert missing > 50
+    assert comparison.compare(Query(2, 1, "time", 2)).missing == 0
+
+
+def test_catalogues_take_turns(place: Place) -> None:
+    comparison, _ = place.comparison()
+    comparison.use(1, [f"{number}" for number in range(100)])
+    comparison.use(2, TEXTS)
+    for _ in range(4):
+        comparison.encode_some()
+    assert comparison.compare(Query(1, 2, "time", 2)).missing == 0
+    assert comparison.compare(Query(2, 1, "time", 2)).missing > 50
+
+
 def test_many_texts(place: Place) -> None:
     comparison, _ = place.comparison()
     texts = [f"read {number}" for number in range(200)]
