@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from search_mcp.files import first_irregular
 from search_mcp.semantic import models
 from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Pooling
 
@@ -49,6 +50,8 @@ class Encoder:
             tokenizers: Any = import_module("tokenizers")
         except ImportError as exc:
             raise ModelError(f"a library for sentence models is missing: {exc}") from exc
+        if (irregular := first_irregular((folder / NETWORK, folder / TOKENIZER))) is not None:
+            raise ModelError(f"{irregular} is not a regular file")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = THREADS
         options.log_severity_level = 3  # errors only; stderr belongs to search-mcp

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from search_mcp.files import locked, read_whole, without_waiting, write_whole
+from search_mcp.files import first_irregular, locked, read_whole, without_waiting, write_whole
 from search_mcp.semantic import known_models, models
 from search_mcp.semantic.models import DESCRIPTION, MORE_NETWORK, NETWORK, TOKENIZER, Model, ModelError
 from search_mcp.wire import payload
@@ -72,12 +72,16 @@ def described(source: Path) -> Model:
         ModelError: it cannot be read, or says something else.
     """
     path = source / DESCRIPTION
+    if first_irregular([path]) is not None:
+        raise ModelError(f"{path} is not a regular file")
     try:
         given = payload.value(read_whole(path))
     except FileNotFoundError:
         given = {}
     except OSError as exc:
         raise ModelError(f"{path} cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError:
+        raise ModelError(f"{path} is not UTF-8") from None
     if not isinstance(given, dict):
         raise ModelError(f"{path} is no JSON object")
     keys = [each.encode_name for each in declared(Model)]

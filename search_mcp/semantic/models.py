@@ -5,7 +5,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from search_mcp.files import read_whole, without_waiting
+from search_mcp.files import first_irregular, read_whole, without_waiting
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, replace
 
@@ -58,6 +58,8 @@ def read(folder: Path) -> Model:
     Raises:
         ModelError: there is none, or it is wrong.
     """
+    if (irregular := first_irregular([folder / DESCRIPTION])) is not None:
+        raise ModelError(f"{irregular} is not a regular file")
     try:
         return payload.typed(read_whole(folder / DESCRIPTION), Model)
     except FileNotFoundError:

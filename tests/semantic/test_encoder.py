@@ -1,5 +1,6 @@
 """Vectors of a small model, and models that cannot be used."""
 
+import os
 from pathlib import Path
 
 import numpy
@@ -20,6 +21,24 @@ def folder(tmp_path: Path) -> Path:
 
 def encoder(folder: Path) -> Encoder:
     return Encoder(folder, models.read(folder))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="only Unix has endless files")
+@pytest.mark.parametrize("name", [DESCRIPTION, NETWORK, TOKENIZER])
+def test_a_file_without_an_end(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(ModelError, match=f"{name} is not a regular file"):
+        loaded(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only Unix has named pipes")
+@pytest.mark.parametrize("name", [DESCRIPTION, NETWORK, TOKENIZER])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ModelError, match=f"{name} is not a regular file"):
+        loaded(folder)
 
 
 def test_vectors_have_the_length_one(folder: Path) -> None:

@@ -121,11 +121,19 @@ def test_a_description_by_hand(tmp_path: Path) -> None:
         ('{"pooling": "max"}', r"cannot be used: .*pooling"),
         ('{"unrelated": 1}', r"cannot be used: .*unrelated"),
         ('{"mostTokens": 0}', r"cannot be used: .*mostTokens"),
+        ('{"name": "\xff"}', "is not UTF-8"),
     ],
 )
 def test_a_description_with_a_fault(tmp_path: Path, text: str, fault: str) -> None:
-    (tmp_path / DESCRIPTION).write_text(text)
+    (tmp_path / DESCRIPTION).write_text(text, "latin-1")
     with pytest.raises(ModelError, match=fault):
+        installing.described(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="only Unix has endless files")
+def test_a_description_without_an_end(tmp_path: Path) -> None:
+    (tmp_path / DESCRIPTION).symlink_to("/dev/zero")
+    with pytest.raises(ModelError, match="is not a regular file"):
         installing.described(tmp_path)
 
 
