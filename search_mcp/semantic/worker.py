@@ -45,6 +45,7 @@ CHUNK = 1 << 16
 NICENESS = 19
 STORED = "<f2"
 """Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
+STORED_BYTES = 2
 DIGITS = 4
 """Digits of a similarity; later ones depend on the texts that were encoded together."""
 _ENCODED = b""
@@ -285,7 +286,9 @@ class Comparison:
 
     def _add(self, stored: dict[str, bytes]) -> None:
         numpy = self._numpy
-        vectors = {text: numpy.frombuffer(vector, STORED) for text, vector in stored.items()}
+        # A damaged file may have anything.
+        whole = ((text, vector) for text, vector in stored.items() if vector and not len(vector) % STORED_BYTES)
+        vectors = {text: numpy.frombuffer(vector, STORED) for text, vector in whole}
         width = self._rows.width or max(map(len, vectors.values()), default=0)
         self._rows.add((text, vector) for text, vector in vectors.items() if len(vector) == width)
 

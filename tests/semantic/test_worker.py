@@ -129,6 +129,16 @@ def test_vectors_are_used_if_the_file_cannot_be_written(place: Place) -> None:
     assert comparison.compare(Query(1, 1, "time", 1)).nearest == [4]
 
 
+@pytest.mark.parametrize("vector", [b"", b"abc"])
+def test_a_damaged_vector_is_made_again(place: Place, vector: bytes) -> None:
+    VectorStore(place.file, place.model.identity).write(dict.fromkeys(TEXTS, vector))
+    comparison, encoder = place.comparison()
+    comparison.use(1, TEXTS)
+    complete(comparison)
+    assert encoder.encoded == len({*TEXTS})
+    assert comparison.compare(Query(1, 1, "time", 2)).missing == 0
+
+
 def test_catalogues_are_compared_apart(place: Place) -> None:
     comparison, encoder = place.comparison()
     comparison.use(1, TEXTS)
