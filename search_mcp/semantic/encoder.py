@@ -4,6 +4,7 @@ onnxruntime and tokenizers are used directly: a library on top of them (fastembe
 and 32 MB more memory, and fetches models by itself. Loaded only by the process that makes vectors.
 """
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +16,11 @@ from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Po
 
 THREADS = 1
 """More would compete with the servers, although their priority is low."""
+
 BATCH = 4
 """Texts encoded at once, about 100 ms."""
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Variable without which onnxruntime, from 1.29 on, sends data about the system and the model to its makers."""
 
 
 def loaded(folder: Path) -> "Encoder":
@@ -46,7 +50,7 @@ class Encoder:
         """
         try:
             self._numpy: Any = import_module("numpy")
-            runtime: Any = import_module("onnxruntime")
+            runtime = _runtime()
             tokenizers: Any = import_module("tokenizers")
         except ImportError as exc:
             raise ModelError(f"a library for sentence models is missing: {exc}") from exc
@@ -102,3 +106,11 @@ class Encoder:
             vectors = (found * shown).sum(1) / numpy.maximum(shown.sum(1), 1)
         lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / numpy.maximum(lengths, 1e-12)).astype(numpy.float32)
+
+
+def _runtime() -> Any:
+    """Load onnxruntime without its telemetry, which would also keep an identifier of the system in the user's cache."""
+    os.environ[NO_TELEMETRY] = "1"  # read once, when the library is loaded
+    runtime: Any = import_module("onnxruntime")
+    runtime.disable_telemetry_events()  # on Windows, the variable has no effect
+    return runtime

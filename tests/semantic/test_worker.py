@@ -1,5 +1,6 @@
 """The process that makes vectors, as steps and as a process."""
 
+import os
 import queue
 import struct
 import subprocess
@@ -333,6 +334,21 @@ def test_a_model_that_calculates_for_ever_ends_with_stdin(place: Place) -> None:
         assert running.stdout.readline() == b"begun\n"
         running.stdin.close()
         assert running.wait(60) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows collects the telemetry of onnxruntime itself")
+def test_no_telemetry(place: Place, tmp_path: Path) -> None:
+    """Without a word to onnxruntime, it keeps an identifier of the system in the home folder, and sends events."""
+    home = tmp_path / "home"
+    home.mkdir()
+    silencing = {"CI", "ORT_DISABLE_TELEMETRY", "ORT_RUNNING_UNIT_TESTS", "XDG_CACHE_HOME"}
+    variables = {name: value for name, value in os.environ.items() if name not in silencing}
+    given = (Local(str(place.folder)), Texts(1, TEXTS), Query(1, 1, "time", 2))
+    lines = b"".join(payload.encode_bytes(each) + b"\n" for each in given)
+    variables["HOME"] = str(home)
+    ended = subprocess.run(command(place.file), input=lines, capture_output=True, timeout=60, check=True, env=variables)
+    assert payload.typed(ended.stdout, Compared).number == 1
+    assert list(home.rglob("*")) == []
 
 
 def test_the_process_says_why_it_cannot_work(tmp_path: Path) -> None:
