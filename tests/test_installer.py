@@ -7,6 +7,7 @@ import pytest
 from search_mcp import installer
 
 PACKAGES = ["mcp<3,>=2.3", "mcp-server-git"]
+START = "start search-mcp like this, where PATH is the folder of its repository"
 COMMANDS = [
     # sys.prefix, the command
     ("/home/ada/.local/share/pipx/venvs/search-mcp", 'pipx inject search-mcp "mcp<3,>=2.3" mcp-server-git'),
@@ -20,11 +21,8 @@ COMMANDS = [
         r"C:\Users\ada\AppData\Roaming\uv\tools\search-mcp",
         'uv pip install --python /a/python "mcp<3,>=2.3" mcp-server-git',
     ),
-    ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "PATH[demo]" search-mcp, with the path of its checkout,'),
-    (
-        "/home/ada/.local/share/pipx/0123456789abcde",
-        'pipx run --spec "PATH[demo]" search-mcp, with the path of its checkout,',
-    ),
+    ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "PATH[demo]" search-mcp'),
+    ("/home/ada/.local/share/pipx/0123456789abcde", 'pipx run --spec "PATH[demo]" search-mcp'),
     ("/opt/search-mcp/.venv", '/a/python -m pip install "mcp<3,>=2.3" mcp-server-git'),
     ("/usr", '/a/python -m pip install "mcp<3,>=2.3" mcp-server-git'),
 ]
@@ -32,11 +30,30 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("prefix", "command"), COMMANDS)
 def test_the_remedy_names_the_installer_in_use(prefix: str, command: str) -> None:
-    assert installer.command("demo", PACKAGES, prefix, "/a/python") == command
+    found = installer.command("demo", PACKAGES, prefix, "/a/python")
+    assert found.command == command
+    assert found.remedy == (START if "PATH" in command else "this installs what is missing")
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "word"),
+    [
+        (
+            "/Users/ada/Library/Application Support/x/bin/python",
+            '"/Users/ada/Library/Application Support/x/bin/python"',
+        ),
+        (r"C:\Users\ada\.venv\Scripts\python.exe", r"C:\Users\ada\.venv\Scripts\python.exe"),
+    ],
+)
+def test_only_a_path_with_spaces_is_quoted(interpreter: str, word: str) -> None:
+    found = installer.command("demo", PACKAGES, "/opt/x", interpreter)
+    assert str(found) == f'this installs what is missing: {word} -m pip install "mcp<3,>=2.3" mcp-server-git'
 
 
 def test_the_packages_are_those_of_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/home/ada/.local/share/pipx/venvs/search-mcp")
-    words = installer.add("tokens").split()
+    words = installer.add("tokens").command.split()
     assert words[:3] == ["pipx", "inject", "search-mcp"]
     assert [word.strip('"').partition(">=")[0] for word in words[3:]] == ["matplotlib", "tiktoken"]
+    (word,) = installer.add("tokens", ["tiktoken", "unknown"]).command.split()[3:]
+    assert word.startswith('"tiktoken>=')

@@ -16,6 +16,13 @@ SERVICE: Final = "search-mcp"
 class KeyringError(SearchMcpError):
     """The keyring cannot be used; the text is the reason, and the remedy if there is one."""
 
+    def __init__(self, reason: str, remedy: str = "", command: str = "") -> None:
+        super().__init__(reason, remedy, command)
+        self.reason, self.remedy, self.command = reason, remedy, command
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}: {self.command}" if self.command else self.reason
+
 
 def read(service: str, name: str) -> str | None:
     """Read a secret; `None` if there is none.
@@ -62,8 +69,8 @@ def _library() -> Any:
     try:
         return import_module("keyring")
     except ImportError as exc:
-        remedy = import_module("search_mcp.installer").add("keyring")
-        raise KeyringError(f"the library keyring is not installed: {remedy}") from exc
+        remedy, command = import_module("search_mcp.installer").add("keyring")
+        raise KeyringError("the library keyring is not installed", remedy, command) from exc
 
 
 def _explained(library: Any, exc: Exception) -> KeyringError:

@@ -36,8 +36,7 @@ def main(words: Sequence[str]) -> int:
         return code if isinstance(code, int) else FINE
     except (Problem, ConfigError) as exc:
         screen.traceback(exc)
-        screen.error(str(exc))
-        return exc.code if isinstance(exc, Problem) else MISUSED
+        return _reported(exc, screen)
     except typer.TyperException as exc:
         screen.error(_misuse(exc, words))
         return MISUSED
@@ -52,6 +51,14 @@ def main(words: Sequence[str]) -> int:
         else:
             screen.error(_unexpected(exc))
         return WRONG
+
+
+def _reported(exc: Problem | ConfigError, screen: Terminal) -> int:
+    if isinstance(exc, Problem):
+        screen.error(exc.sentence, exc.command)
+        return exc.code
+    screen.error(str(exc))
+    return MISUSED
 
 
 def _unexpected(exc: Exception) -> str:
@@ -103,7 +110,7 @@ def demo(options: Options) -> int:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
         raise Misuse(
-            "the demo needs the official Python SDK 2.x", import_module("search_mcp.installer").add("demo")
+            "the demo needs the official Python SDK 2.x", *import_module("search_mcp.installer").add("demo")
         ) from exc
     code: int = demonstration.run(options.config, options.screen)
     return code

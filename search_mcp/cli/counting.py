@@ -8,6 +8,8 @@ from search_mcp.model.names import State
 _STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.NEEDS_LOGIN, State.FAILED, "off")
 MOST_NAMED = 4
 """Number of names in a sentence; further ones are counted."""
+_SMALL_BYTES = 100_000
+"""Sizes below it are written in kilobytes."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -17,8 +19,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def megabytes(size: int) -> str:
-    """Write a number of bytes in megabytes."""
-    return f"{size / 1e6:,.1f} MB"
+    """Write a number of bytes in megabytes, or a small one in kilobytes."""
+    return f"{size / 1e6:,.1f} MB" if size >= _SMALL_BYTES else f"{-(-size // 1000)} kB"
 
 
 def summary(states: Sequence[str], tools: int) -> str:

@@ -50,7 +50,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
         Problem: a step failed.
     """
     if explicit is None and find_spec("mcp_server_time") is None:
-        raise Misuse("the demo's servers are not installed", installer.add("demo"))
+        raise Misuse("the demo's servers are not installed", *installer.add("demo"))
     _, path = configuration(explicit or str(location.shipped()))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:

@@ -29,16 +29,21 @@ _TELLING = re.compile(
 
 
 class Problem(SearchMcpError):
-    """A problem, with a remedy."""
+    """A problem, with a remedy, and the command that the remedy announces."""
 
     code = WRONG
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(what, remedy)
-        self.what, self.remedy = what, remedy
+    def __init__(self, what: str, remedy: str = "", command: str = "") -> None:
+        super().__init__(what, remedy, command)
+        self.what, self.remedy, self.command = what, remedy, command
+
+    @property
+    def sentence(self) -> str:
+        """The problem and the remedy, without the command."""
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}" if self.remedy else self.what
+        return f"{self.sentence}: {self.command}" if self.command else self.sentence
 
 
 class Misuse(Problem):

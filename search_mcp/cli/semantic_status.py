@@ -17,6 +17,18 @@ from search_mcp.wire.structs import Struct
 
 EXTRA = "semantic"
 """The extra of the package with the libraries."""
+BROKEN = "the configuration cannot be used; correct it first"
+"""The problem of a setting that is not known."""
+
+
+class Configured(Struct, frozen=True):
+    """The setting, as a command reads it."""
+
+    setting: Setting
+    file: str = ""
+    """The configuration; empty without a good one."""
+    problem: str = ""
+    """The reason why the setting is not known; empty if it is."""
 
 
 class File(Struct, frozen=True):
@@ -31,9 +43,7 @@ class File(Struct, frozen=True):
 class Status(Struct, frozen=True):
     """All that is known of search by meaning."""
 
-    config: str
-    """The configuration; empty without a good one."""
-    setting: Setting
+    configured: Configured
     reason: str
     """The reason why tools are ranked by words alone, though something else is wanted; empty without one."""
     is_on: bool
@@ -51,18 +61,18 @@ class Status(Struct, frozen=True):
     """Libraries that are not installed."""
 
 
-def look(setting: Setting, config: str, folder: Path, vectors: Path) -> Status:
+def look(configured: Configured, folder: Path, vectors: Path) -> Status:
     """Look at the setting, the installed model and the vectors; this reads all of the model."""
-    chosen = choice.choose(setting, folder)
+    chosen = choice.choose(configured.setting, folder)
     model, problem, files = _model_in(folder)
     counts, vectors_problem = _counts(vectors)
     of_model = counts.pop(model.identity, 0) if model is not None else 0
     is_used = isinstance(chosen.opening, Local)
+    reason = configured.problem or chosen.reason
     return Status(
-        config=config,
-        setting=setting,
-        reason=chosen.reason or (problem if is_used else ""),
-        is_on=chosen.opening is not None,
+        configured=configured,
+        reason=reason or (problem if is_used else ""),
+        is_on=chosen.opening is not None and not reason,
         folder=str(folder),
         model=model,
         model_problem=problem,
@@ -72,12 +82,12 @@ def look(setting: Setting, config: str, folder: Path, vectors: Path) -> Status:
         other_vectors=sum(counts.values()),
         vectors_bytes=vectors.stat().st_size if vectors.exists() else 0,
         vectors_problem=vectors_problem,
-        missing=choice.missing_libraries(setting),
+        missing=choice.missing_libraries(configured.setting),
     )
 
 
 def _model_in(folder: Path) -> tuple[Model | None, str, list[File]]:
-    """Return the installed model, the fault that it has, and its files."""
+    """Return the installed model, its first fault, and its files."""
     if not (folder / models.DESCRIPTION).exists():
         return None, "", []
     try:
@@ -105,11 +115,11 @@ def _counts(path: Path) -> tuple[dict[str, int], str]:
 
 def as_json(found: Status) -> dict[str, Any]:
     """Return the status for scripts."""
-    model, setting = found.model, found.setting
+    model, setting = found.model, found.configured.setting
     return {
         "state": "unusable" if found.reason else "on" if found.is_on else "off",
         "reason": found.reason or None,
-        "config": found.config or None,
+        "config": found.configured.file or None,
         "setting": {"url": setting.public_url, "model": setting.model}
         if isinstance(setting, EmbeddingsAddress)
         else setting,
@@ -140,27 +150,36 @@ def show(found: Status, screen: Terminal) -> None:
     state = "cannot be used" if found.reason else "on" if found.is_on else "off"
     screen.heading(f"Search by meaning: {state}")
     rows = [("Reason", found.reason)] if found.reason else []
-    rows.append(("Setting", _written(found.setting)))
+    rows.append(("Setting", _written(found.configured)))
     rows += _about_model(found)
     rows.append(("Vectors", _about_vectors(found)))
+    addition = installer.add(EXTRA, found.missing)
     if found.missing:
-        rows.append(("Missing", f"{enumerated(found.missing)}; {installer.add(EXTRA)}"))
+        rows.append(("Missing", f"{enumerated(found.missing)}; {addition.remedy}:"))
     for label, text in rows:
         screen.paragraph(f"{label}: {text}", indent=2)
+    if found.missing:
+        screen.command_line(addition.command)
 
 
-def _written(setting: Setting) -> str:
+def _written(configured: Configured) -> str:
+    setting = configured.setting
     if isinstance(setting, EmbeddingsAddress):
-        return f"{setting.model} at {setting.public_url}"
+        return f"{setting.model} at {setting.public_url}, which this command does not contact"
+    if configured.problem:
+        return "not known"
     return "none, so a model is used if one is installed" if setting is None else f'"{setting}"'
 
 
 def _about_model(found: Status) -> Iterator[tuple[str, str]]:
-    model = found.model
+    model, setting = found.model, found.configured.setting
+    is_address = isinstance(setting, EmbeddingsAddress)
+    if model is None and is_address and not found.model_problem:
+        return
     if model is None:
         yield "Model", found.model_problem or "none is installed; `search-mcp semantic setup` installs one"
         return
-    yield "Model", model.name
+    yield "Model", f"{model.name}, installed but not used" if is_address or setting == "off" else model.name
     if model.licence:
         yield "Licence", model.licence
     if model.source:
@@ -178,4 +197,6 @@ def _about_vectors(found: Status) -> str:
     if not found.vectors_bytes:
         return "none yet"
     others = f", and {found.other_vectors:,} of other models" if found.other_vectors else ""
-    return f"{found.vectors:,}{others}, {megabytes(found.vectors_bytes)} in {found.vectors_file}"
+    is_address = isinstance(found.configured.setting, EmbeddingsAddress)
+    of_which = " of the installed model" if is_address and found.model is not None else ""
+    return f"{found.vectors:,}{of_which}{others}, {megabytes(found.vectors_bytes)} in {found.vectors_file}"

@@ -1,10 +1,13 @@
 """`semantic`: the sentence model with which the search finds tools by their meaning.
 
+A sentence model makes a vector (a list of numbers) of a text, and similar vectors of texts with similar meanings.
+
 Decides what is shown before a model is fetched, and which remedy each failure has; `semantic_status` shows what there
 is. Only `setup` uses the network.
 """
 
 import contextlib
+import os
 import platform
 import sys
 import time
@@ -22,11 +25,14 @@ from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
+from search_mcp.cli.semantic_status import BROKEN, EXTRA, Configured
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config.schema import EMPTY_CONFIG, EmbeddingsAddress
+from search_mcp.config import location
+from search_mcp.config.schema import EmbeddingsAddress
 from search_mcp.folders import model_folder, vectors_file
+from search_mcp.model.errors import ConfigError
 from search_mcp.semantic import installing, known_models, trial
-from search_mcp.semantic.choice import Setting, missing_libraries, setting_of
+from search_mcp.semantic.choice import missing_libraries, setting_of
 from search_mcp.semantic.models import ModelError
 from search_mcp.semantic.trial import Trial
 
@@ -64,8 +70,7 @@ def setup(
         return WRONG
     name, tried = done
     options.screen.paragraph(installed(name, tried))
-    setting, _ = _setting(options)
-    options.screen.note(in_use(setting))
+    options.screen.note(in_use(_configured(options)))
     return FINE
 
 
@@ -91,7 +96,7 @@ def require_libraries(
     verb = "is" if len(missing) == 1 else "are"
     raise Misuse(
         f"search by meaning needs {enumerated(missing)}, which {verb} not installed",
-        installer.add(semantic_status.EXTRA),
+        *installer.add(EXTRA, missing),
     )
 
 
@@ -108,10 +113,12 @@ def _explained() -> Iterator[None]:
     except ModelError as exc:
         raise Problem(f"the model cannot be used: {exc}") from exc
     except TimeoutError as exc:
-        raise Problem("another process installs or removes a model", "wait until it has ended") from exc
+        raise Problem("another process is installing or removing a model", "wait until it has ended") from exc
     except OSError as exc:
         where = exc.filename or place
-        raise Problem(f"{where}: {exc.strerror}", f"check the rights and the room of {place.parent}") from exc
+        raise Problem(
+            f"{where}: {exc.strerror or exc}", f"check the permissions and free space of {place.parent}"
+        ) from exc
 
 
 def _install_known(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
@@ -148,7 +155,7 @@ def show_known(known: known_models.KnownModel, place: Path, screen: Terminal) ->
 
 def _require_room(folder: Path, needed: int) -> None:
     if missing := installing.missing_bytes(folder, needed):
-        raise Problem(f"{folder.parent} has too little room: {megabytes(missing)} more are needed", "free some")
+        raise Problem(f"the disk of {folder.parent} is too full", f"free {megabytes(missing)} there")
 
 
 def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> None:
@@ -165,7 +172,7 @@ def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> No
 
 
 class Progress:
-    """How much of some files is there."""
+    """The progress of fetching or copying files."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -174,7 +181,7 @@ class Progress:
         self._start: tuple[float, int] | None = None  # the time of the first bytes, and what was there then
 
     def tell(self, name: str, size: int) -> None:
-        """Take note of the bytes of a file that are there."""
+        """Record how many bytes of a file are there."""
         self._name, self._sizes[name] = name, size
         if self._start is None:
             self._start = time.monotonic(), size
@@ -195,7 +202,7 @@ def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | 
     try:
         files, given = installing.found(source), installing.described(source)
     except ModelError as exc:
-        raise Misuse(str(exc), "a folder with model.onnx and tokenizer.json is needed, and perhaps model.json") from exc
+        raise Misuse(str(exc), "name a folder with model.onnx and tokenizer.json, and perhaps model.json") from exc
     size = sum(path.stat().st_size for path in files.values())
     screen.heading(given.name)
     screen.paragraph(f"Size: {megabytes(size)} in {counted(len(files), 'file')}", indent=2)
@@ -236,15 +243,17 @@ def installed(name: str, tried: Trial) -> str:
     )
 
 
-def in_use(setting: Setting) -> str:
+def in_use(configured: Configured) -> str:
     """Write whether the search uses the installed model."""
-    if setting == "off":
+    if configured.problem:
+        return "No search works before the configuration is corrected."
+    if configured.setting == "off":
         return 'The search does not use it: "semantic" is "off" in the configuration.'
-    if isinstance(setting, EmbeddingsAddress):
+    if isinstance(configured.setting, EmbeddingsAddress):
         return 'The search does not use it: "semantic" is an address in the configuration.'
     return (
-        "The next search of each client starts to compare its tools, in the background. Until that is done, tools are "
-        "ranked by words alone."
+        "With the first search of each client, the model starts to read the descriptions of its tools, in the "
+        "background. Until that is done, tools are ranked by words alone."
     )
 
 
@@ -255,8 +264,7 @@ def in_use(setting: Setting) -> str:
 @takes("config", "as_json", "debug")
 def status(options: Options) -> int:
     """Show the sentence model, its vectors, and whether they are used."""
-    setting, path = _setting(options)
-    found = semantic_status.look(setting, path, model_folder(), vectors_file())
+    found = semantic_status.look(_configured(options), model_folder(), vectors_file())
     if options.as_json:
         options.screen.json(semantic_status.as_json(found))
     else:
@@ -264,10 +272,20 @@ def status(options: Options) -> int:
     return WRONG if found.reason or found.model_problem else FINE
 
 
-def _setting(options: Options) -> tuple[Setting, str]:
-    """Read the setting, and return the file as well; the default without a good configuration."""
-    config, path = options.usable_configuration() or (EMPTY_CONFIG, "")
-    return setting_of(config), str(path)
+def _configured(options: Options) -> Configured:
+    """Read the setting; the default if there is no configuration yet."""
+    if (read := options.usable_configuration()) is not None:
+        config, path = read
+        return Configured(setting_of(config), str(path))
+    return Configured(None, problem=BROKEN if _has_configuration() else "")
+
+
+def _has_configuration() -> bool:
+    try:
+        location.locate(None, os.environ)
+    except ConfigError:
+        return False
+    return True
 
 
 # remove

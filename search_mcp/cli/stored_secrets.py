@@ -55,7 +55,7 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
     try:
         keys += [_free_key(server, name) for name in names]
     except KeyringError as exc:
-        raise Problem(f"nothing was added, because {exc}") from exc
+        raise Problem(f"nothing was added, because {exc.reason}", exc.remedy, exc.command) from exc
     values = _typed(names, screen) if sys.stdin.isatty() else _piped(names)
     secrets = [Secret(name, key, value) for name, key, value in zip(names, keys, values, strict=True)]
     for each in secrets:
@@ -112,7 +112,7 @@ def stored(secrets: Sequence[Secret]) -> Iterator[None]:
             try:
                 system_keyring.store(SERVICE, each.key, each.value)
             except KeyringError as exc:
-                raise Problem(f"nothing was added, because {exc}") from exc
+                raise Problem(f"nothing was added, because {exc.reason}", exc.remedy, exc.command) from exc
             done.append(each)
         yield
     except BaseException:

@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import sys
-import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TextIO
@@ -30,6 +29,10 @@ from search_mcp.wire.structs import Raw
 
 _CONTROLS_IN_JSON = re.compile(rf"\x7f|{INVISIBLE}")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
+"""A word of a command, with its quoted parts."""
+_INDENT, _CONTINUED = "  ", " \\"
 
 MATCH_STYLE = "bold underline"
 
@@ -133,12 +136,7 @@ class Terminal:
 
     def command_line(self, line: str) -> None:
         """Write a command to copy; a long one continues after a backslash, as in a shell."""
-        lines = textwrap.wrap(
-            escaped(line), max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False
-        )
-        for part in lines[:-1]:
-            self._out.print(Text(f"  {part} \\"), soft_wrap=True)
-        self._out.print(Text(f"  {lines[-1]}"), soft_wrap=True)
+        _write_command(self._out, line)
 
     def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
         """Write a completed step with its summary, and details cut to one line each."""
@@ -218,8 +216,11 @@ class Terminal:
     def warning(self, text: str) -> None:
         self._wrapped(self._err, Text.assemble(("warning: ", "bold yellow"), clean(text)), 0)
 
-    def error(self, text: str) -> None:
-        self._wrapped(self._err, Text.assemble(("error: ", "bold red"), clean(text)), 0)
+    def error(self, text: str, command: str = "") -> None:
+        """Write an error, and below it the command that its remedy announces."""
+        self._wrapped(self._err, Text.assemble(("error: ", "bold red"), clean(text), ":" if command else ""), 0)
+        if command:
+            _write_command(self._err, command)
 
     def detail(self, text: str) -> None:
         """Write a text for debugging, with `--debug` only."""
@@ -268,6 +269,26 @@ class _CleanFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return self._redact(clean(super().format(record)))
+
+
+def _write_command(console: Console, line: str) -> None:
+    for part in _continued(escaped(line), console.width - len(_INDENT) - len(_CONTINUED)):
+        console.print(Text(f"{_INDENT}{part}"), soft_wrap=True)
+
+
+def _continued(line: str, width: int) -> Sequence[str]:
+    """Break a command between words, not in quotes; the shells of Windows have no common way to continue one."""
+    words = _WORD.findall(line)
+    if sys.platform == "win32" or not words:
+        return [line]
+    parts = words[:1]
+    for word in words[1:]:
+        if len(parts[-1]) + 1 + len(word) > width:
+            parts[-1] += _CONTINUED
+            parts.append(word)
+        else:
+            parts[-1] += f" {word}"
+    return parts
 
 
 def _style(position: int, cell: str) -> str:

@@ -32,6 +32,8 @@ class Tokenizer:
     is_estimate: bool
     remark: str
     """Sentence about the accuracy of its numbers."""
+    addition: installer.Addition | None = None
+    """The command after which tokens are counted."""
 
 
 def find() -> Tokenizer:
@@ -39,7 +41,7 @@ def find() -> Tokenizer:
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
-        return _estimating(f"to count them: {installer.add('tokens')}")
+        return _estimating("a count needs tiktoken", installer.add("tokens"))
     encoding = _loaded(tiktoken)
     if encoding is None:
         return _estimating(f"tiktoken could not download the encoding {ENCODING}, which it needs once")
@@ -90,8 +92,9 @@ def _stored_by_us() -> Iterator[None]:
         del os.environ[CACHE_VARIABLE]  # servers that are started later do not get it
 
 
-def _estimating(remedy: str) -> Tokenizer:
-    return Tokenizer("estimate", estimate, True, f"Estimated, mostly within 15 % of a count with {ENCODING}; {remedy}.")
+def _estimating(reason: str, addition: installer.Addition | None = None) -> Tokenizer:
+    remark = f"Estimated, mostly within 15 % of a count with {ENCODING}; {reason}."
+    return Tokenizer("estimate", estimate, True, remark, addition)
 
 
 def estimate(text: str) -> int:

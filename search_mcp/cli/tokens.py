@@ -73,6 +73,9 @@ def _show(cost: Cost, terminal: Terminal) -> None:
         f"A search costs {cost.search:,} tokens with its answer: {_worth(cost, 'search')}, and {_worth(cost, 'light')}."
     )
     terminal.paragraph(cost.tokenizer.remark, style="dim")
+    if (addition := cost.tokenizer.addition) is not None:
+        terminal.paragraph(f"{addition.remedy[0].upper()}{addition.remedy[1:]}:", style="dim")
+        terminal.command_line(addition.command)
 
 
 def _headline(cost: Cost) -> str:

@@ -66,6 +66,7 @@ class Embeddings(Struct, frozen=True, kw_only=True):
     url: str
     model: str
     api_key: str = ""
+    ca_file: str = ""
 
     def __repr__(self) -> str:  # without the key
         return f"<Embeddings {self.model}>"
@@ -162,6 +163,8 @@ class EmbeddingsAddress(Struct, frozen=True, kw_only=True):
     url: str
     model: str
     api_key: str = ""
+    ca_file: str = ""
+    """File with certificates to trust besides those of the system; empty without one."""
     public_url: str = ""
     """The address without its user, password and keys."""
     problem: str | None = None

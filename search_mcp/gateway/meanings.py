@@ -1,5 +1,7 @@
 """The meanings of queries for the search, from the process that makes vectors.
 
+The meaning of a query is its similarity to each tool, as `search/meaning` defines it.
+
 A search never waits long: without an answer in time, or without a process, it has no meaning and ranks by words. The
 process is started by the first query, and again by the next one after it ended because it was idle. Its pipes are read
 and written by threads, because the texts of a large catalogue are more than a pipe holds.
@@ -105,7 +107,7 @@ class _Running:
         self.sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._unanswered: dict[int, int] = {}  # bytes that were sent for each query
-        self._last_words = ""
+        self._stderr_tail = ""
 
     @property
     def is_behind(self) -> bool:
@@ -138,7 +140,7 @@ class _Running:
 
     @property
     def how_it_ended(self) -> str:
-        words = f" ({self._last_words})" if self._last_words else ""
+        words = f" ({self._stderr_tail})" if self._stderr_tail else ""
         return f"its process ended with {self.process.returncode}{words}"
 
     def _write(self) -> None:
@@ -163,8 +165,8 @@ class _Running:
         with _pipe(self.process.stderr) as pipe:
             for line in iter(partial(pipe.readline, LONGEST_ERROR_LINE), b""):
                 if text := line.decode(errors="replace").strip():
-                    self._last_words = text[:500]
-                    log.debug("= search by meaning: %s", self._last_words)
+                    self._stderr_tail = text[:500]
+                    log.debug("= search by meaning: %s", self._stderr_tail)
 
 
 class Meanings:
@@ -220,7 +222,7 @@ class Meanings:
         return stop
 
     def end(self) -> None:
-        """End the process, and start none any more; queries that wait have no meaning."""
+        """End the process, and start none later; queries that wait get no meaning."""
         self._has_ended = True
         self._stop_retry()
         self._end_process()
@@ -295,7 +297,7 @@ class Meanings:
             self._end_process()
             return
         if isinstance(answer, Failure):
-            self._note_failures(MOST_FAILURES)  # a missing model or library: another process would say the same
+            self._note_failures(MOST_FAILURES)  # a missing model or library: another process would fail alike
             self.problem = answer.failure
             self._report(answer.failure)
             self._end_process()

@@ -2,9 +2,10 @@
 
 Decides how much a similarity counts and which text of a tool is compared. Knows no model: similarities are given.
 
-The similarity is added to the score in units of the query's information. So it decides where the words say little: no
-tool has a high score then, and a similar tool comes first. A long request describes a situation with many of its words,
-so its similarity counts less, as synonyms do. In a large catalogue, more tools are similar by chance.
+The similarity is added to the score in units of the query's information: what all of its words are worth together. So
+it decides where few words match: no tool has a high score then, and a similar tool comes first. A long request
+describes a situation with many of its words, so its similarity counts less, as synonyms do. In a large catalogue, more
+tools are similar by chance.
 """
 
 import heapq
@@ -62,7 +63,7 @@ def text(tool: str, description: str) -> str:
 
 
 def is_exact(query: Query) -> bool:
-    """Return whether a query says exactly which tools are meant: by a server, a quote or an excluded word."""
+    """Return whether a query selects tools exactly: by a server, a quote or an excluded word."""
     return bool(query.servers or query.exact or query.without)
 
 

@@ -42,8 +42,8 @@ for _name in ("httpx2", "httpcore2"):
 class AddressClient:
     """Sends requests to one address. Its methods may be called by several threads."""
 
-    def __init__(self, url: str, key: str, answer_seconds: float = ANSWER_SECONDS) -> None:
-        """Prepare requests to the whole address, without contacting it.
+    def __init__(self, url: str, key: str, answer_seconds: float = ANSWER_SECONDS, ca_file: str = "") -> None:
+        """Prepare requests to the whole address, without contacting it; certificates of `ca_file` are trusted, too.
 
         Raises:
             ValueError: it is not an http or https address.
@@ -57,7 +57,7 @@ class AddressClient:
             raise ValueError("it begins with neither http:// nor https://")
         self._url = parsed.copy_with(userinfo=None) if key else parsed
         self._headers = _headers(url, key)
-        self._answer_seconds = answer_seconds
+        self._answer_seconds, self._ca_file = answer_seconds, ca_file
         self._opening = threading.Lock()
         self._portal: BlockingPortal | None = None
         self._thread: threading.Thread | None = None
@@ -77,7 +77,7 @@ class AddressClient:
         try:
             return self._opened().call(self._post, body)
         except CancelledError:
-            raise EncodingError("is asked no more") from None  # `close` was called
+            raise EncodingError("is no longer used") from None  # `close` was called
 
     def close(self) -> None:
         """Close the connections; requests that are under way end without an answer."""
@@ -125,7 +125,7 @@ class AddressClient:
 
     async def _exchanged(self, body: bytes) -> Reply:
         if self._client is None:
-            self._client = _new_client(self._url)
+            self._client = _new_client(self._url, self._ca_file)
         url = self._url
         for _ in range(MOST_REDIRECTS):
             async with self._client.stream("POST", url, content=body, headers=self._headers) as response:
@@ -156,11 +156,8 @@ def _headers(url: str, key: str) -> Mapping[str, str]:
     return headers
 
 
-def _new_client(url: httpx2.URL) -> httpx2.AsyncClient:
-    try:
-        verify = httpx2.create_ssl_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    except OSError as exc:
-        raise EncodingError(f"cannot be asked, because the certificates cannot be read: {exc}") from exc
+def _new_client(url: httpx2.URL, ca_file: str) -> httpx2.AsyncClient:
+    verify = _certificates(ca_file) if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx2.AsyncClient(
         verify=verify,
         http2=False,
@@ -168,6 +165,19 @@ def _new_client(url: httpx2.URL) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         trust_env=not is_loopback(url.host),  # the variables for proxies
     )
+
+
+def _certificates(ca_file: str) -> ssl.SSLContext:
+    try:
+        context = httpx2.create_ssl_context()
+    except OSError as exc:
+        raise EncodingError(f"cannot be asked, because the certificates cannot be read: {exc}") from exc
+    if ca_file:
+        try:
+            context.load_verify_locations(ca_file)
+        except OSError as exc:
+            raise EncodingError(f'cannot be asked, because "caFile" ({ca_file}) cannot be read: {exc}') from exc
+    return context
 
 
 async def _content(response: httpx2.Response) -> bytes:
@@ -222,7 +232,7 @@ def _why_unconnected(exc: BaseException) -> str:
         if isinstance(cause, socket.gaierror):
             return f"cannot be found: {cause.strerror}"
         if isinstance(cause, ssl.SSLCertVerificationError):
-            remedy = "add its authority to those of the system, or name its file in SSL_CERT_FILE"
+            remedy = 'if it is of your own network, name the file of its authority in "caFile"'
             return f"has a certificate that is not trusted ({cause.verify_message}); {remedy}"
         if isinstance(cause, ssl.SSLError):
             return f"makes no TLS connection: {getattr(cause, 'reason', None) or cause}"

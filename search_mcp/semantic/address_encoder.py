@@ -1,6 +1,6 @@
 """Texts to vectors, at an address with the interface of OpenAI for embeddings.
 
-Decides how many texts a request has, what is done with refused ones, and when the address is left alone. The first
+Decides how many texts a request has, what is done with refused ones, and when no requests are made. The first
 request of a process shows whether the model is still the one whose vectors are kept: another model may have been
 installed under its name.
 """
@@ -47,7 +47,7 @@ PAUSE_SECONDS = 120.0
 SAME = 0.9
 """Least cosine of two vectors that one model made of one text; it may be loaded with fewer digits than before."""
 LEAST_GENERATION_SECONDS = 600.0
-"""Time before vectors are made anew again: behind some addresses, several models answer in turn."""
+"""Least time before all vectors are made once more: behind some addresses, several models answer in turn."""
 _RECORD = "calibration"
 
 
@@ -92,7 +92,7 @@ class AddressEncoder:
             host = urlsplit(opening.url).hostname
             raise ModelError(f"the key for {host} would be sent unencrypted; use its https address, or remove the key")
         try:
-            self._client = AddressClient(endpoint(opening.url), opening.api_key, answer_seconds)
+            self._client = AddressClient(endpoint(opening.url), opening.api_key, answer_seconds, opening.ca_file)
         except ValueError as exc:
             raise ModelError(f"the address of the vectors cannot be used: {exc}") from exc
         self._model, self._clock, self._wall_clock = opening.model, clock, wall_clock
@@ -194,7 +194,7 @@ class AddressEncoder:
             return self._failed(EncodingError(f"makes vectors for {self._model} with several models in turn"))
         self._remember(_Known(self._known.generation + 1, now))
         self._change = ChangedError(
-            self._sentence(f"makes other vectors for {self._model} than before; all are made anew")
+            self._sentence(f"makes other vectors for {self._model} than before, so all are made again")
         )
         return self._change
 

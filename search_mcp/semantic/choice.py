@@ -1,4 +1,4 @@
-"""The choice of what makes vectors: the local model, an address, or nothing, with the reason. Loads no library."""
+"""The choice of what makes vectors: the local model, an address, or nothing, and then the reason. Loads no library."""
 
 import sys
 from collections.abc import Sequence
@@ -60,12 +60,12 @@ def choose(setting: Setting, folder: Path) -> Choice:
 
 def line_of(address: EmbeddingsAddress) -> Address:
     """Return the first line for the process that asks an address."""
-    return Address(address.url, address.model, address.api_key)
+    return Address(address.url, address.model, address.api_key, address.ca_file)
 
 
 def _why_missing(libraries: Sequence[str]) -> str:
     are, them = ("is", "it") if len(libraries) == 1 else ("are", "them")
-    how = f"`search-mcp semantic setup` says how to install {them}"
+    how = f"`search-mcp semantic status` shows the command that installs {them}"
     return f"{' and '.join(libraries)} {are} not installed; {how}" if libraries else ""
 
 
@@ -94,5 +94,5 @@ def _is_installed(name: str) -> bool:
 
 
 def command(vectors: Path) -> list[str]:
-    """Return the command that starts the process; its first line on stdin says what makes the vectors."""
+    """Return the command that starts the process; its first line on stdin names what makes the vectors."""
     return [sys.executable, *PROGRAM, str(vectors)]

@@ -22,7 +22,7 @@ MOST_NUMBERS = 16_384
 QUOTED = 200
 """Characters of an answer that a message quotes."""
 LONGEST_RETRY_AFTER_SECONDS = 300.0
-"""Most time that an address is left alone because it asks for that."""
+"""Longest pause that an address can ask for."""
 _OF_CONTENT = frozenset({400, 413, 422})
 """Statuses of a request whose texts are too long or too many; services also use them for other faults."""
 _SIZES = ("too large", "too long", "too many", "context length", "batch size")
@@ -41,7 +41,7 @@ _WITHOUT_WORDS = frozenset({401, 403, 407})
 
 
 class UnacceptableTextsError(EncodingError):
-    """The address refuses these texts, and perhaps not fewer or shorter ones."""
+    """The address refuses these texts; it may accept fewer or shorter ones."""
 
     def __init__(self, reason: str, *, wants_format: bool) -> None:
         super().__init__(reason)
@@ -50,7 +50,7 @@ class UnacceptableTextsError(EncodingError):
 
 
 class BusyError(EncodingError):
-    """The address asks not to be asked for some seconds."""
+    """The address asks for a pause of some seconds."""
 
     def __init__(self, reason: str, seconds: float) -> None:
         super().__init__(reason)
@@ -172,7 +172,7 @@ def _refused(reply: Reply, conceal: Callable[[str], str], now: float) -> Encodin
 
 
 def _error(body: bytes) -> object:
-    """Return what an answer says about an error, if it is JSON that does."""
+    """Return the error in an answer; `None` if it is not JSON with an error."""
     try:
         found = payload.typed(body, _Refusal)
     except ValueError:

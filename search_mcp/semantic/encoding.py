@@ -10,7 +10,7 @@ class TextEncoder(Protocol):
     batch: int
     """Texts that are encoded at once."""
     waits: bool
-    """Whether it waits for others most of the time; then queries and texts may be encoded by two threads at once."""
+    """Whether it waits for a service most of the time; then queries and texts may be encoded by two threads at once."""
 
     @property
     def identity(self) -> str:
@@ -44,12 +44,12 @@ class TextEncoder(Protocol):
         ...
 
     def close(self) -> None:
-        """End what is under way; called by another thread."""
+        """Abort the request in progress; called by another thread."""
         ...
 
 
 class EncodingError(Exception):
-    """Vectors cannot be made now, and perhaps later; the text says why, without secrets."""
+    """Vectors cannot be made now, but perhaps later; the text is the reason, without secrets."""
 
 
 class ChangedError(EncodingError):

@@ -40,7 +40,7 @@ Tell = Callable[[str, int], None]
 
 
 class FetchError(Exception):
-    """A file was not fetched; the text says why."""
+    """A file was not fetched; `what` is the reason."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -48,7 +48,8 @@ class FetchError(Exception):
 
 
 _AGAIN = "run the command again, which continues where this ended"
-_NETWORK = "check the connection and HTTPS_PROXY, then " + _AGAIN
+_NETWORK = f"check the connection and HTTPS_PROXY, then {_AGAIN}"
+_UNREACHED = f"{_NETWORK}; or copy the model from another machine: `search-mcp semantic setup --from FOLDER`"
 
 
 def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -> None:
@@ -63,10 +64,11 @@ def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -
             for each in files:
                 _fetch_one(client, address + each.path, each, folder, tell)
     except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
-        raise FetchError(_reason(exc, host), _NETWORK) from exc
+        is_unreached = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
+        raise FetchError(_reason(exc, host), _UNREACHED if is_unreached else _NETWORK) from exc
     except OSError as exc:
         if exc.errno in _FULL:
-            raise FetchError(f"there is no room left in {folder}", f"free some, then {_AGAIN}") from exc
+            raise FetchError(f"the disk of {folder} is full", f"free some space, then {_AGAIN}") from exc
         raise FetchError(f"{exc.filename or folder} cannot be written ({exc.strerror})", "check its folder") from exc
 
 
@@ -98,7 +100,7 @@ def _fetch_one(client: httpx2.Client, url: str, wanted: RemoteFile, folder: Path
 def _wrong_file(wanted: RemoteFile, url: str) -> FetchError:
     host = urlsplit(url).hostname or url
     return FetchError(
-        f"{host} gave another {wanted.name} than the known one (its SHA-256 differs), which was deleted",
+        f"{host} gave another {wanted.name} than the known one (its SHA-256 differs); it was deleted",
         "a proxy may have changed it: try another network, or `search-mcp semantic setup --from FOLDER`",
     )
 

@@ -66,10 +66,10 @@ def found(source: Path) -> dict[str, Path]:
 
 
 def described(source: Path) -> Model:
-    """Read what the `model.json` of a folder says of its model; all of it is optional, and so is the file.
+    """Read the description of the model in a folder; the file `model.json` and each of its keys are optional.
 
     Raises:
-        ModelError: it cannot be read, or says something else.
+        ModelError: it cannot be read, or has a fault.
     """
     path = source / DESCRIPTION
     if first_irregular([path]) is not None:

@@ -1,6 +1,7 @@
 """The lines between a process that searches and the process that makes vectors: one JSON object each.
 
-The first line says what makes the vectors. A key is never on a command line, which other users can read.
+The first line names what makes the vectors: a model or an address. A key is never on a command line, which other users
+can read.
 """
 
 from search_mcp.wire.structs import Struct
@@ -19,6 +20,8 @@ class Address(Struct, frozen=True, tag="address"):
     """The address up to the version, such as http://localhost:11434/v1."""
     model: str
     api_key: str = ""
+    ca_file: str = ""
+    """File with certificates to trust besides those of the system; empty without one."""
 
     def __repr__(self) -> str:  # without the address and the key
         return f"<Address {self.model}>"
@@ -32,7 +35,7 @@ class Texts(Struct, frozen=True, tag="texts"):
 
 
 class Forget(Struct, frozen=True, tag="forget"):
-    """A catalogue is compared no more. Not answered."""
+    """A catalogue is no longer compared. Not answered."""
 
     catalogue: int
 

@@ -25,7 +25,7 @@ class Pooling(Enum):
 
 
 class Model(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The description of a sentence model. What changes a vector is here, or in a file whose digest is."""
+    """The description of a sentence model: all that changes a vector, or the digest of a file that does."""
 
     name: str
     digests: dict[str, str]
@@ -49,7 +49,7 @@ class Model(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class ModelError(Exception):
-    """A model cannot be used; the text says why."""
+    """A model cannot be used; the text is the reason."""
 
 
 def read(folder: Path) -> Model:

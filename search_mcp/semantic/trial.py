@@ -31,7 +31,7 @@ class Trial(Struct, frozen=True):
 
 
 class UselessError(ModelError):
-    """A model does not distinguish two texts; the text says which."""
+    """A model does not distinguish two texts; the message quotes them."""
 
 
 def tried(folder: Path) -> Trial:
@@ -88,7 +88,7 @@ def _answer(process: "subprocess.Popen[bytes]", folder: Path) -> Compared:
                 process.stdin.write(query)
                 process.stdin.flush()
     except BrokenPipeError:
-        pass  # the process has ended; its stderr says why
+        pass  # the process has ended; its stderr has the reason
     lines = process.stderr.read().decode(errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     raise ModelError(f"the process that loads it ended with exit code {process.wait()}{': ' if last else ''}{last}")

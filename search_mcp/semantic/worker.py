@@ -351,7 +351,7 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
 
 
 def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> None:
-    """Load what the first of the given lines says, and answer the others."""
+    """Load the model or prepare the address that the first line names, and answer the other lines."""
     if hasattr(os, "nice"):  # on Windows, the process is started with a low priority
         os.nice(NICENESS)
     first = next(given, None)

@@ -335,7 +335,7 @@ def test_without_the_library_the_error_names_the_command_that_adds_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     failure = fails(entry("${keyring:a/b}", tmp_path), world(tmp_path))
-    _, _, command = failure.partition("because the library keyring is not installed: ")
+    _, _, command = failure.partition("because the library keyring is not installed; this installs what is missing: ")
     assert "install" in command or "inject" in command
     assert "keyring" in command
 

@@ -98,7 +98,10 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (without("tiktoken"), r'to count them: \S+ -m pip install "matplotlib\S+" "tiktoken\S+"'),
+        (
+            without("tiktoken"),
+            r'a count needs tiktoken\.\nThis .* missing:\n  \S+ -m pip install "matplotlib\S+" "tiktoken\S+"',
+        ),
         (None, "tiktoken could not download the encoding"),
     ],
 )
@@ -182,5 +185,5 @@ def test_a_plot(box: Place, name: str, beginning: bytes) -> None:
 def test_a_plot_without_the_library(box: Place) -> None:
     ended = box.run("tokens", "--plot", "cost.png", command=without("matplotlib"))
     assert (ended.code, ended.out) == (1, "")
-    remedy = f'{sys.executable} -m pip install "matplotlib'
-    assert ended.err.startswith(f"error: a plot needs matplotlib; {remedy}")
+    command = f'\n  {sys.executable} -m pip install "matplotlib'
+    assert ended.err.startswith(f"error: a plot needs matplotlib; this installs what is missing:{command}")

@@ -45,8 +45,9 @@ def test_the_demo_reports_missing_packages(place: Place) -> None:
     script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
     ended = place.run(command=(sys.executable, "-c", script))
     assert (ended.code, ended.out) == (2, "")
-    remedy = f'{sys.executable} -m pip install "mcp'
-    assert ended.err.startswith(f"error: the demo needs the official Python SDK 2.x; {remedy}")
+    sentence, command, _ = ended.err.split("\n")
+    assert sentence == "error: the demo needs the official Python SDK 2.x; this installs what is missing:"
+    assert command.startswith(f'  {sys.executable} -m pip install "mcp')
 
 
 def test_the_demo_shows_the_log_with_debug(place: Place) -> None:

@@ -1,6 +1,8 @@
 """`semantic`: a model that is fetched from a server on this machine or copied, tried, shown and removed."""
 
 import os
+import re
+import shlex
 import signal
 import sqlite3
 import stat
@@ -84,10 +86,10 @@ def test_a_model_is_fetched_shown_and_removed(shop: Shop) -> None:
     assert shop.run("status", "--json").json["model"] is None
     ended = shop.run("setup")
     assert ended.code == 0, ended.err
-    assert "tiny\n  Size: 0.0 MB in 2 files\n" in ended.out
+    assert re.search(r"tiny\n  Size: \d+ kB in 2 files\n", ended.out)
     assert "Licence: Apache-2.0\n" in ended.out
     assert 'tiny is installed and works: "make a picture smaller" is more similar to' in ended.out
-    assert "The next search of each client starts to compare its tools" in ended.err
+    assert "With the first search of each client, the model starts to read the descriptions" in ended.err
     assert shop.names() == COMPLETE
     found = shop.run("status", "--json")
     assert (found.code, found.json["state"], found.json["reason"]) == (0, "on", None)
@@ -127,7 +129,7 @@ def test_a_changed_file_is_reported_and_fetched_again(shop: Shop) -> None:
     assert (
         "tokenizer.json is not the file that was installed; `search-mcp semantic setup` installs it anew" in ended.out
     )
-    assert f"File: {TOKENIZER}, 0.0 MB, changed" in ended.out
+    assert f"File: {TOKENIZER}, 1 kB, changed" in ended.out
     assert shop.run("setup").code == 0
     assert shop.run("status").code == 0
 
@@ -148,7 +150,7 @@ def test_another_file_than_the_known_one_is_not_installed(shop: Shop) -> None:
     ended = shop.run("setup")
     assert ended.code == 1
     assert ended.err == (
-        "error: 127.0.0.1 gave another tokenizer.json than the known one (its SHA-256 differs), which was deleted; "
+        "error: 127.0.0.1 gave another tokenizer.json than the known one (its SHA-256 differs); it was deleted; "
         "a proxy may have changed it: try another network, or `search-mcp semantic setup --from FOLDER`\n"
     )
     assert shop.run("status", "--json").json["model"]["name"] == "before"
@@ -245,7 +247,8 @@ def test_a_model_of_a_folder(shop: Shop) -> None:
     ended = shop.run("setup", "--from", "my model")
     assert ended.code == 0, ended.err
     assert shop.server.requests == []
-    assert f"mine\n  Size: 0.0 MB in 2 files\n  From: {source}\n  Licence: MIT\n" in ended.out
+    assert re.match(r"mine\n  Size: \d+ kB in 2 files\n", ended.out)
+    assert f"\n  From: {source}\n  Licence: MIT\n" in ended.out
     found = models.read(shop.folder)
     assert (found.name, found.unrelated, found.source) == ("mine", 0.5, str(source))
     ended = shop.run("setup", "--from", "my model")
@@ -296,7 +299,7 @@ def test_a_folder_without_a_model(place: Place) -> None:
     ended = place.run("semantic", "setup", "--from", "nowhere")
     assert ended.code == 2
     assert "nowhere has no model.onnx" in ended.err
-    assert "a folder with model.onnx and tokenizer.json is needed" in ended.err
+    assert "name a folder with model.onnx and tokenizer.json" in ended.err
 
 
 def test_the_setting_in_force(shop: Shop) -> None:
@@ -312,6 +315,17 @@ def test_the_setting_in_force(shop: Shop) -> None:
     assert found.json["setting"]["model"] == "nomic-embed-text"
     assert "secret" not in found.out
     assert '"semantic" is an address' in shop.run("setup").err
+
+
+def test_a_configuration_with_a_fault(shop: Shop) -> None:
+    shop.place.configure({}, search={"semantic": "on"})
+    found = shop.run("status")
+    assert found.code == 1
+    assert "Search by meaning: cannot be used" in found.out
+    assert "Reason: the configuration cannot be used; correct it first" in found.out
+    assert "Setting: not known" in found.out
+    assert '"semantic" must be "off", "local" or an object' in found.err
+    assert "No search works before the configuration is corrected." in shop.run("setup").err
 
 
 def test_a_model_is_wanted_and_none_is_installed(shop: Shop) -> None:
@@ -330,7 +344,7 @@ def test_the_vectors_are_counted(shop: Shop) -> None:
     found = shop.run("status", "--json").json["vectors"]
     assert (found["count"], found["ofOtherModels"], found["file"]) == (2, 1, str(shop.vectors))
     assert found["bytes"] == shop.vectors.stat().st_size
-    assert "Vectors: 2, and 1 of other models, 0.0 MB in" in shop.run("status").out
+    assert re.search(r"Vectors: 2, and 1 of other models, \d+ kB in", shop.run("status").out)
     shop.vectors.write_bytes(b"no database" * 100)
     assert "cannot be read: file is not a database" in shop.run("status").out
     assert shop.run("remove", "--yes").code == 0
@@ -351,7 +365,7 @@ def test_a_folder_that_cannot_be_written(shop: Shop) -> None:
     shop.folder.parent.chmod(0o500)
     ended = shop.run("setup")
     assert ended.code == 1
-    assert "Permission denied; check the rights and the room of" in ended.err
+    assert "Permission denied; check the permissions and free space of" in ended.err
 
 
 # Libraries
@@ -364,8 +378,23 @@ def test_the_command_that_installs_the_libraries() -> None:
     assert str(refused.value).startswith(
         "search by meaning needs onnxruntime and tokenizers, which are not installed; "
     )
-    assert "onnxruntime>=" in refused.value.remedy
-    assert "tokenizers>=" in refused.value.remedy
+    assert "onnxruntime>=" in refused.value.command
+    assert "tokenizers>=" in refused.value.command
+
+
+@pytest.mark.parametrize("words", [["setup"], ["status"]])
+def test_the_command_can_be_copied_from_a_narrow_terminal(place: Place, words: list[str]) -> None:
+    pytest.importorskip("termios", reason="only Unix has pseudo-terminals")
+    from cli.screen import Screen
+
+    script = "import sys; sys.modules['numpy'] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
+    screen = Screen(place, "semantic", *words, columns=40, command=(sys.executable, "-c", script))
+    screen.end()
+    program = f"\n  {sys.executable} "
+    _, begin, rest = screen.shown.partition(program)
+    interpreter, *install, numpy = shlex.split(f"{begin}{rest}".replace("\\\n", ""))
+    assert [interpreter, *install] == [sys.executable, "-m", "pip", "install"]
+    assert numpy.startswith("numpy>=")
 
 
 @pytest.mark.parametrize(
@@ -403,8 +432,7 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         "/home/ann/.cache/search-mcp/vectors/vectors.sqlite3",
     )
     complete = semantic_status.Status(
-        config="",
-        setting=None,
+        configured=semantic_status.Configured(None),
         reason="",
         is_on=True,
         folder=folder,
@@ -420,14 +448,17 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     )
     url = "https://embeddings.example.com/v1"
     written = Embeddings(url=url, model="nomic-embed-text")
-    address = EmbeddingsAddress(url=url, model=written.model, public_url=url, written=written)
+    address = semantic_status.Configured(
+        EmbeddingsAddress(url=url, model=written.model, public_url=url, written=written)
+    )
     fault = f"{folder}/model.onnx is not the file that was installed; `search-mcp semantic setup` installs it anew"
     screen = Terminal()
     sentence_models.show_known(known, Path(folder), screen)
     screen.paragraph(sentence_models.installed(known.model.name, Trial(0.69, 0.09)))
     for each in (
         complete,
-        replace(complete, setting=address, model=None, files=[], vectors_bytes=0),
+        replace(complete, configured=address, model=None, files=[], vectors_bytes=0),
+        replace(complete, configured=address, vectors=2, vectors_bytes=24_576),
         replace(
             complete, reason=fault, is_on=False, other_vectors=20, files=[replace(complete.files[0], unchanged=False)]
         ),

@@ -39,6 +39,16 @@ def test_an_address_with_a_key_from_a_variable() -> None:
     assert found.written == Embeddings(url=found.url, model="small", api_key="${TOKEN}")
 
 
+@pytest.mark.parametrize(
+    ("written", "file"),
+    [("~/ca.pem", "/home/ada/ca.pem"), ("ca.pem", "/etc/conf/ca.pem"), ("/a/${NAME_OF_CA:-b}", "/a/b"), ("", "")],
+)
+def test_a_file_of_certificates(written: str, file: str) -> None:
+    found = address(url="https://example.com/v1", caFile=written)
+    assert (found.ca_file, found.problem) == (file, None)
+    assert found.written.ca_file == written
+
+
 def test_no_representation_shows_a_key() -> None:
     found = config({**ADDRESS, "apiKey": "s3cret-key"})
     assert "s3cret-key" not in repr(found.settings) + repr(found.embeddings) + pretty_repr(found)
@@ -57,21 +67,31 @@ def test_a_key_from_a_source_is_filled_in_later() -> None:
 
 PROBLEMS = [
     # changes, the reason
-    ({"url": "localhost:11434"}, 'its url is not an http or https address; write "http://localhost:11434/v1"'),
-    ({"model": " "}, 'it names no model; write the name that the service uses, such as "nomic-embed-text"'),
+    (
+        {"url": "localhost:11434"},
+        'the url in "semantic" is not an http or https address; write "http://localhost:11434/v1"',
+    ),
+    ({"model": " "}, '"semantic" names no model; write the name that the service uses, such as "nomic-embed-text"'),
     (
         {"url": "http://example.com/v1", "apiKey": "${TOKEN}"},
-        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+        'the key in "semantic" would be sent unencrypted to an http address; use its https address, or remove the key',
     ),
     (
         {"url": "http://192.168.1.2:11434/v1", "apiKey": "${file:~/key}"},
-        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+        'the key in "semantic" would be sent unencrypted to an http address; use its https address, or remove the key',
     ),
     (
         {"url": "http://me:pass-word@example.com/v1"},
-        "its key would be sent unencrypted to an http address; use its https address, or remove the key",
+        'the key in "semantic" would be sent unencrypted to an http address; use its https address, or remove the key',
     ),
-    ({"apiKey": "a\u00e9bc"}, "its key has a character that headers cannot have; write ASCII on one line"),
+    (
+        {"apiKey": "a\u00e9bc"},
+        'the key in "semantic" has a character that headers cannot have; write ASCII on one line',
+    ),
+    (
+        {"caFile": "${file:~/ca}"},
+        '${file:} in caFile is not supported; use it in "env", "args", "headers", "url" or "clientSecret"',
+    ),
     (
         {"apiKey": "${ABSENT}"},
         "environment variable ABSENT, used in apiKey, is not set; set it or write ${ABSENT:-default}",
@@ -101,6 +121,7 @@ FAULTS = [
     ({"url": "http://localhost"}, '"model" must be a string; write "nomic-embed-text"'),
     ({**ADDRESS, "url": 5}, '"url" must be a string; write "http://localhost:11434/v1"'),
     ({**ADDRESS, "apiKey": 5}, '"apiKey" must be a string; write "${API_KEY}"'),
+    ({**ADDRESS, "caFile": 5}, '"caFile" must be a string; write "~/corporate-ca.pem"'),
 ]
 
 

@@ -28,12 +28,12 @@ def service() -> Iterator[Service]:
         yield running
 
 
-def to(url: str, seconds: float = 20.0) -> contextlib.closing[AddressClient]:
-    return contextlib.closing(AddressClient(endpoint(url), KEY, seconds))
+def to(url: str, seconds: float = 20.0, ca_file: str = "") -> contextlib.closing[AddressClient]:
+    return contextlib.closing(AddressClient(endpoint(url), KEY, seconds, ca_file))
 
 
-def why(url: str, seconds: float = 20.0) -> str:
-    with to(url, seconds) as client, pytest.raises(EncodingError) as raised:
+def why(url: str, seconds: float = 20.0, ca_file: str = "") -> str:
+    with to(url, seconds, ca_file) as client, pytest.raises(EncodingError) as raised:
         client.post(BODY)
     assert KEY not in repr(raised.value)
     return str(raised.value)
@@ -198,7 +198,7 @@ def test_closing_ends_a_request() -> None:
         assert asked.wait(20)
         client.close()
         thread.join(20)
-    assert reasons == ["is asked no more"]
+    assert reasons == ["is no longer used"]
     client.close()
 
 
@@ -243,8 +243,14 @@ def test_the_certificate_of_a_private_authority(
 ) -> None:
     reason = why(secure.url)
     assert reason.startswith("has a certificate that is not trusted (")
-    assert reason.endswith("; add its authority to those of the system, or name its file in SSL_CERT_FILE")
+    assert reason.endswith('; if it is of your own network, name the file of its authority in "caFile"')
     authority.cert_pem.write_to_path(str(tmp_path / "corp.pem"))
+    with to(secure.url, ca_file=str(tmp_path / "corp.pem")) as client:
+        assert client.post(BODY).status == 200
+    (tmp_path / "text.pem").write_text("no certificate")
+    for name in ("none.pem", "text.pem"):
+        file = str(tmp_path / name)
+        assert why(secure.url, ca_file=file).startswith(f'cannot be asked, because "caFile" ({file}) cannot be read: ')
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "corp.pem"))
     with to(secure.url) as client:
         assert client.post(BODY).status == 200

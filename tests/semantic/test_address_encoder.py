@@ -482,7 +482,7 @@ def test_another_model_under_the_same_name(service: Service, new: New, respond: 
     service.respond = respond
     noticing = new()
     for _ in range(2):
-        with pytest.raises(ChangedError, match="makes other vectors for m than before; all are made anew"):
+        with pytest.raises(ChangedError, match="makes other vectors for m than before, so all are made again"):
             noticing.query("one")
     after = new()
     assert after.identity != before.identity

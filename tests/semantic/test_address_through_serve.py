@@ -74,5 +74,5 @@ def test_a_key_for_an_unencrypted_address_is_not_sent(tmp_path: Path, service: S
     with searching(tmp_path, service, url="http://vectors.invalid/v1") as run:
         run.opens()
         assert found(run, "folder") == ["one.folder"]
-        run.logs("! search by meaning: its key would be sent unencrypted to an http address; use its https address")
+        run.logs('! search by meaning: the key in "semantic" would be sent unencrypted to an http address')
     assert service.asked == []

@@ -18,6 +18,7 @@ from search_mcp.wire.structs import replace
 URL = "http://localhost:11434/v1"
 ADDRESS = EmbeddingsAddress(url=URL, model="m", api_key="k", written=Embeddings(url=URL, model="m"))
 NO_MODEL = "no sentence model is installed; `search-mcp semantic setup` installs one"
+REMEDY = "`search-mcp semantic status` shows the command that installs"
 
 
 @pytest.fixture
@@ -42,14 +43,14 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             True,
             ("numpy",),
             None,
-            "numpy is not installed; `search-mcp semantic setup` says how to install it",
+            f"numpy is not installed; {REMEDY} it",
         ),
         (
             None,
             True,
             ("onnxruntime", "tokenizers"),
             None,
-            "onnxruntime and tokenizers are not installed; `search-mcp semantic setup` says how to install them",
+            f"onnxruntime and tokenizers are not installed; {REMEDY} them",
         ),
         (ADDRESS, False, ("onnxruntime", "tokenizers"), Address, ""),
         (
@@ -57,7 +58,7 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             True,
             ("numpy",),
             None,
-            "numpy is not installed; `search-mcp semantic setup` says how to install it",
+            f"numpy is not installed; {REMEDY} it",
         ),
         (replace(ADDRESS, problem="its url is wrong; repair it"), True, (), None, "its url is wrong; repair it"),
     ],

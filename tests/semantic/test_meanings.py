@@ -259,12 +259,12 @@ async def test_a_wrong_line_ends_the_process(
 
 @pytest.mark.parametrize(("most_queries", "most_bytes"), [(10, 1 << 30), (1_000, 100_000)])
 async def test_a_process_that_does_not_answer_is_sent_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_queries: int, most_bytes: int
+    new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_queries: int, most_bytes: int
 ) -> None:
     monkeypatch.setattr(meanings, "MOST_UNANSWERED", most_queries)
     monkeypatch.setattr(meanings, "MOST_UNANSWERED_BYTES", most_bytes)
     report = tmp_path / "length"
-    ask = Asker(stub(f"import sys; n = len(sys.stdin.read()); open({str(report)!r}, 'w').write(str(n))"), 0.0)
+    ask = new(stub(f"import sys; n = len(sys.stdin.read()); open({str(report)!r}, 'w').write(str(n))"), 0.0)
     for number in range(20):
         ask.catalogue.change({"a": f"{number} {'x' * 10_000}"})
         assert await ask("time") is None
