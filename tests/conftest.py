@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from fork_server import AVAILABLE, ForkServer
@@ -85,8 +86,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _is_fast(item):
             item.add_marker(pytest.mark.fast)
     if "figures" not in config.option.markexpr:
-        figures = [item for item in items if item.get_closest_marker("figures")]
-        items[:] = [item for item in items if item not in figures]
+        chosen: list[pytest.Item] = []
+        figures: list[pytest.Item] = []
+        for item in items:
+            (figures if item.get_closest_marker("figures") else chosen).append(item)
+        items[:] = chosen
         config.hook.pytest_deselected(items=figures)
 
 
@@ -108,6 +112,7 @@ def _file(nodeid: str) -> str:
     return nodeid.partition("::")[0].removeprefix("tests/")
 
 
+@cache
 def _rank(file: str) -> int:
     return next((rank for rank, path in enumerate(LONG) if file.startswith(path)), len(LONG))
 

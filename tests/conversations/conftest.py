@@ -39,9 +39,11 @@ ALWAYS = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "is_beside_a_busy_client" not in metafunc.fixturenames:
         return
+    played = [pytest.param(False, id="alone")]
     is_nightly = metafunc.module.__name__.rpartition(".")[2] not in ALWAYS
-    beside = pytest.param(True, id="beside", marks=pytest.mark.figures if is_nightly else ())
-    metafunc.parametrize("is_beside_a_busy_client", [pytest.param(False, id="alone"), beside])
+    if not is_nightly or "figures" in metafunc.config.option.markexpr:  # each process would make and drop thousands
+        played.append(pytest.param(True, id="beside", marks=pytest.mark.figures if is_nightly else ()))
+    metafunc.parametrize("is_beside_a_busy_client", played)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
