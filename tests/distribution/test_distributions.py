@@ -53,24 +53,24 @@ def _files(root: Path, folder: str) -> set[str]:
     return found
 
 
+@pytest.mark.figures  # README.md's first command is a `pip install`, too
 def test_pip_installs_it(distributions: Distributions, shell: Shell) -> None:
     shell.run(sys.executable, "-m", "venv", "--without-pip", "venv")
     scripts = shell.home / "venv" / SCRIPTS
     shell.run(sys.executable, "-m", "pip", "--python", scripts / "python", "install", "--quiet", distributions.wheel)
-    _works(scripts / "search-mcp", shell)
+    _works([scripts / "search-mcp"], shell)
     typed = "import pathlib, search_mcp; print(pathlib.Path(search_mcp.__file__).with_name('py.typed').is_file())"
     assert shell.run(scripts / "python", "-c", typed) == "True\n"
 
 
 def test_uvx_runs_it(distributions: Distributions, shell: Shell) -> None:
-    said = shell.run("uvx", "--quiet", "--from", distributions.wheel, "search-mcp", "--version")
-    assert said == f"search-mcp {__version__}\n"
+    _works(["uvx", "--quiet", "--from", distributions.wheel, "search-mcp"], shell)
 
 
-def _works(command: Path, shell: Shell) -> None:
+def _works(command: list[str | Path], shell: Shell) -> None:
     """Check its version and serve a server of another environment, outside of any checkout."""
-    assert shell.run(command, "--version") == f"search-mcp {__version__}\n"
+    assert shell.run(*command, "--version") == f"search-mcp {__version__}\n"
     servers = {name: {"command": sys.executable, "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
     (shell.home / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
-    found = json.loads(shell.run(command, "check", "--config", "mcp-servers.json", "--json"))
+    found = json.loads(shell.run(*command, "check", "--config", "mcp-servers.json", "--json"))
     assert {each["name"]: each["state"] for each in found["servers"]} == {"time": "ready", "git": "ready"}

@@ -71,6 +71,7 @@ def test_the_limit_of_the_known_model_is_that_of_its_tokenizer() -> None:
     assert described["truncation"]["max_length"] == known_models.MINILM.model.most_tokens
 
 
+@pytest.mark.figures  # installs the libraries, too
 def test_a_user_sets_it_up_and_finds_more(distributions: Distributions, shell: Shell, model: Path) -> None:
     shell.run(sys.executable, "-m", "venv", "venv")
     scripts = shell.home / "venv" / SCRIPTS
