@@ -9,6 +9,7 @@ import first_list
 import pytest
 from checkout import ROOT
 from fork_server import ForkServer
+from real import packages
 
 from docs.pages import DOCS, PAGES, Reader, blocks, commands, text
 from search_mcp.clients.known import CLIENTS
@@ -42,6 +43,8 @@ def reader(tmp_path: Path, fork_server: ForkServer | None, server_fork_server: F
     for name in SERVERS:
         _write(logs / f"{name}.log", "ready")
     _write(logs / "engine" / "engine.log", "ready")
+    if packages.has_node():  # npx finds the server here, and installs nothing
+        (tmp_path / "node_modules").symlink_to(packages.modules() / "node_modules", target_is_directory=True)
     return reader
 
 
