@@ -127,6 +127,11 @@ class ForkServer:
         return subprocess.CompletedProcess([*program], code, *(each.result() for each in printed))
 
 
+def forked(server: ForkServer | None, command: Sequence[str]) -> list[str]:
+    """Return a command line that does the same as a command of Python, in a fork where there is a server for it."""
+    return [*command] if server is None else server.command_line(command[1:])
+
+
 def _read(pipe: BinaryIO) -> bytes:
     with pipe:
         return pipe.read()

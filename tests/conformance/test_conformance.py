@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fork_server import ForkServer
+from fork_server import ForkServer, forked
 from real import packages, processes
 from real.conftest import Aggregator
 from real.peers import Run
@@ -65,7 +65,6 @@ def runs(
     request: pytest.FixtureRequest,
     new_run: Callable[[], Run],
     aggregator: Aggregator,
-    fork_server: ForkServer | None,
     server_fork_server: ForkServer | None,
 ) -> Runs:
     """Run the suite against search-mcp twice; it starts a process for each session, forked where that is possible.
@@ -76,8 +75,8 @@ def runs(
     entry = {"command": reference[0], "args": reference[1:], "prefix": ""}
     other_era = {LEGACY: MODERN, MODERN: LEGACY}[request.param]
     servers = [
-        forked(fork_server, aggregator({"reference": entry}, listing="full")),
-        forked(fork_server, aggregator({"reference": {**entry, "protocol": other_era}}, listing="full")),
+        aggregator({"reference": entry}, listing="full"),
+        aggregator({"reference": {**entry, "protocol": other_era}}, listing="full"),
     ]
 
     def run(server: list[str]) -> tuple[Report, Path]:
@@ -99,11 +98,6 @@ def runs(
         direct = pool.submit(packages.conformance_results, request.param, sources, keep)
         through, other = (report for report, _ in pool.map(run, servers))
         return Runs(suite.read(request.param, direct.result()), through, other)
-
-
-def forked(server: ForkServer | None, command: list[str]) -> list[str]:
-    """Return a command line that does the same as a command of Python."""
-    return command if server is None else server.command_line(command[1:])
 
 
 def test_reference_conforms(runs: Runs) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from fork_server import ForkServer, forked
 
 from real import packages
 from real.peers import Run
@@ -24,22 +25,31 @@ def node() -> None:
 
 
 @pytest.fixture(scope="session")
-def new_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Run]:
+def new_run(tmp_path_factory: pytest.TempPathFactory, server_fork_server: ForkServer | None) -> Callable[[], Run]:
     """Return a function that makes runs, each with a folder of a unique name."""
-    return lambda: Run(tmp_path_factory.mktemp(f"run-{uuid4().hex[:12]}-"))
+    return lambda: Run(tmp_path_factory.mktemp(f"run-{uuid4().hex[:12]}-"), server_fork_server)
 
 
 @pytest.fixture(scope="session")
-def aggregator(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
-    """Return a function that writes a configuration and returns the command line that serves it.
+def aggregator(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer | None) -> Aggregator:
+    """Return a function that writes a configuration and returns the command line that serves it, in a fork.
 
     A first list waits until it is complete, even on a busy machine: as long as the client is assumed to wait.
     """
+    return _aggregator(tmp_path_factory, fork_server)
 
+
+@pytest.fixture(scope="session")
+def aggregator_to_end(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
+    """Return the same function without forks, for tests of exits: the signals would reach a stand-in."""
+    return _aggregator(tmp_path_factory, None)
+
+
+def _aggregator(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer | None) -> Aggregator:
     def command(servers: dict[str, Any], **settings: Any) -> list[str]:
         path = tmp_path_factory.mktemp("config") / "mcp-servers.json"
         whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, **settings}}
         path.write_text(json.dumps(whole), encoding="utf-8")
-        return [sys.executable, "-m", "search_mcp", "serve", "--config", str(path)]
+        return forked(fork_server, [sys.executable, "-m", "search_mcp", "serve", "--config", str(path)])
 
     return command

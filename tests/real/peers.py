@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from fork_server import ForkServer, forked
 from mcp_types import methods
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from wire_log import RESERVED, WireLog
@@ -59,10 +60,13 @@ CLIENTS = {
 
 
 class Run:
-    """A folder for all files of a visit, a home for its processes, and a mark on them."""
+    """A folder for all files of a visit, a home for its processes, and a mark on them.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    `forks` is a fork server for clients with the Python SDK, if there is one.
+    """
+
+    def __init__(self, folder: Path, forks: ForkServer | None = None) -> None:
+        self.folder, self.forks = folder, forks
         self.mark = {processes.VARIABLE: folder.name}
         (folder / "home").mkdir()
 
@@ -155,7 +159,8 @@ def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, *
         script["modules"] = str(packages.modules())
     if client.mode is not None:
         script["mode"] = client.mode
-    done = run.play([*client.command(), json.dumps(script)])
+    command = forked(run.forks, client.command()) if client.program == "python2" else client.command()
+    done = run.play([*command, json.dumps(script)])
     seen = [json.loads(line) for line in done.stdout.split("\n") if line]
     names = list(steps)
     seen = [event | ({"step": names[event["step"]]} if "step" in event else {}) for event in seen]

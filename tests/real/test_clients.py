@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from fork_server import ForkServer, forked
 
 from real import packages
 from real.conftest import Aggregator
@@ -117,7 +118,7 @@ def run(client: str, new_run: Callable[[], Run]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def through(client: str, run: Run, aggregator: Aggregator) -> Visit:
+def through(client: str, run: Run, aggregator: Aggregator, server_fork_server: ForkServer | None) -> Visit:
     """Let the client visit server-everything, with two other servers, through search-mcp."""
 
     def backend(command: list[str]) -> dict[str, Any]:
@@ -126,7 +127,9 @@ def through(client: str, run: Run, aggregator: Aggregator) -> Visit:
     servers = {
         "everything": backend(run.tapped(packages.server("everything"), "everything")),
         "memory": backend(packages.server("memory")),
-        "time": backend([sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"]),
+        "time": backend(
+            forked(server_fork_server, [sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"])
+        ),
     }
     steps = tour("everything.") | refused("everything.")
     return visit(CLIENTS[client], aggregator(servers), steps, run, answers=ANSWERS)
@@ -278,13 +281,16 @@ def growth(server: str) -> dict[str, Step]:
 
 
 @pytest.fixture(scope="session")
-def paired(client: str, new_run: Callable[[], Run], aggregator: Aggregator) -> Visit:
+def paired(
+    client: str, new_run: Callable[[], Run], aggregator: Aggregator, server_fork_server: ForkServer | None
+) -> Visit:
     """Let the client visit servers that speak both eras."""
     run = new_run()
     typescript = [str(HERE / "servers" / "typescript2.mjs"), str(packages.modules())]
+    python = forked(server_fork_server, [sys.executable, str(HERE / "servers" / "python2.py")])
     servers: dict[str, Any] = {
         "typescript": {"command": packages.node(), "args": typescript},
-        "python": {"command": sys.executable, "args": [str(HERE / "servers" / "python2.py")]},
+        "python": {"command": python[0], "args": python[1:]},
     }
     steps: dict[str, Step] = {"tools": {"do": "tools/list"}}
     for server in BACKENDS:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fork_server import ForkServer, forked
 
 from real import packages
 from real.conftest import Aggregator
@@ -73,9 +74,15 @@ OWN_TOOLS = {"search_tools", "describe_tools", "call_tool", "call_read_only_tool
 
 
 @pytest.fixture(scope="module", params=["python-2-legacy", "python-2-modern", "typescript-2-modern"])
-def visits(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregator: Aggregator) -> tuple[Visit, Visit]:
+def visits(
+    request: pytest.FixtureRequest,
+    new_run: Callable[[], Run],
+    aggregator: Aggregator,
+    server_fork_server: ForkServer | None,
+) -> tuple[Visit, Visit]:
     """Let a client visit the server directly, then as the only one behind search-mcp, under its own names."""
-    server = [sys.executable, str(HERE / "servers" / "python2_everything.py"), str(packages.everything_server())]
+    program = str(HERE / "servers" / "python2_everything.py")
+    server = forked(server_fork_server, [sys.executable, program, str(packages.everything_server())])
     entry = {"command": server[0], "args": server[1:], "prefix": ""}
     through = aggregator({"everything": entry}, listing="full")
     direct, behind = (

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from fork_server import ForkServer, forked
 from gateway.first_calls import FIRST_CALLS, FOLDER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -45,7 +46,7 @@ def run(new_run: Callable[[], Run]) -> Run:
 
 
 @pytest.fixture(scope="module")
-def place(run: Run) -> Place:
+def place(run: Run, server_fork_server: ForkServer | None) -> Place:
     """Make a folder with files, a git repository and a memory, and the entries of servers for them."""
     files = run.folder / "files"
     files.mkdir()
@@ -62,9 +63,13 @@ def place(run: Run) -> Place:
         command, *args = packages.server(name)
         return {"command": command, "args": [*args, *arguments], "env": env}
 
+    def python(*arguments: str) -> dict[str, Any]:
+        command, *args = forked(server_fork_server, [sys.executable, *arguments])
+        return {"command": command, "args": args}
+
     servers = {
-        "time": {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]},
-        "git": {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", str(files)]},
+        "time": python("-m", "mcp_server_time", "--local-timezone", "UTC"),
+        "git": python("-m", "mcp_server_git", "--repository", str(files)),
         "everything": npm("everything", OWN="mine"),
         "filesystem": npm("filesystem", str(files)),
         "memory": npm("memory", MEMORY_FILE_PATH=str(memory)),
@@ -297,8 +302,8 @@ def test_every_legacy_revision_is_spoken(revision: str, run: Run, place: Place, 
         assert conversation.ask("ping").value == {}
 
 
-def test_search_mcp_exits_at_the_end_of_its_input(place: Place, run: Run, aggregator: Aggregator) -> None:
-    with Conversation(aggregator(place.servers), LEGACY, run.environment) as conversation:
+def test_search_mcp_exits_at_the_end_of_its_input(place: Place, run: Run, aggregator_to_end: Aggregator) -> None:
+    with Conversation(aggregator_to_end(place.servers), LEGACY, run.environment) as conversation:
         conversation.ask("tools/list")  # all five are running
         assert conversation.leave() == 0
 
@@ -308,12 +313,12 @@ ENDINGS = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, sign
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
 def test_no_process_is_left_after_a_signal(
-    ending: signal.Signals, new_run: Callable[[], Run], aggregator: Aggregator
+    ending: signal.Signals, new_run: Callable[[], Run], aggregator_to_end: Aggregator
 ) -> None:
     run = new_run()
     (command, *args), env = packages.server("everything"), run.mark
     only = {"everything": {"command": command, "args": args, "env": env}}
-    with Conversation(aggregator(only), LEGACY, run.environment) as conversation:
+    with Conversation(aggregator_to_end(only), LEGACY, run.environment) as conversation:
         busy = {"duration": 600, "steps": 6000}  # its timers keep server-everything running after EOF on its stdin
         name = "everything.trigger-long-running-operation"
         conversation.begin("tools/call", name=name, arguments=busy, _meta={"progressToken": 1})
