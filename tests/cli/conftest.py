@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fork_server import ForkServer
+from fork_server import ForkServer, forked
 
 SERVERS = Path(__file__).parent / "servers"
 SECONDS = 120  # reached only by a failure, even on a busy machine
@@ -23,7 +23,7 @@ def server(name: str, *args: str, **entry: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py"), *args], **entry}
 
 
-TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
+TIME: dict[str, Any] = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,13 @@ def configured(place: Place) -> Callable[..., Place]:
         return place
 
     return configure
+
+
+@pytest.fixture
+def time_server(server_fork_server: ForkServer | None) -> dict[str, Any]:
+    """The entry of a server with the Python SDK, whose import takes a second."""
+    command, *args = forked(server_fork_server, [TIME["command"], *TIME["args"]])
+    return {"command": command, "args": args}
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.conftest import COMMAND, SECONDS, TIME, Ended, Place, log, server
+from cli.conftest import COMMAND, SECONDS, Ended, Place, log, server
 
 Configured = Callable[..., Place]
 
@@ -77,8 +78,8 @@ def test_an_invalid_configuration(toolbox: Place) -> None:
 # check
 
 
-def test_check_when_all_is_well(configured: Configured) -> None:
-    place = configured(toolbox=server("toolbox"), time=TIME, off=server("dying", enabled=False))
+def test_check_when_all_is_well(configured: Configured, time_server: dict[str, Any]) -> None:
+    place = configured(toolbox=server("toolbox"), time=time_server, off=server("dying", enabled=False))
     ended = place.run("check")
     assert (ended.code, ended.err) == (0, "")
     headings, toolbox, time, off = ended.out.splitlines()[:4]  # a note about a slow start may follow
@@ -247,8 +248,8 @@ def test_list_of_a_disabled_server(configured: Configured) -> None:
     assert is_one_sentence(ended, 1, "MCP server 'off' is disabled; `search-mcp enable off` enables it")
 
 
-def test_search(configured: Configured) -> None:
-    place = configured(toolbox=server("toolbox"), time=TIME)
+def test_search(configured: Configured, time_server: dict[str, Any]) -> None:
+    place = configured(toolbox=server("toolbox"), time=time_server)
     ended = place.run("search", "current", "time", "--json", "--limit", "1")
     assert (ended.code, ended.err) == (0, "")
     assert [tool["name"] for tool in ended.json["tools"]] == ["time.get_current_time"]
@@ -295,8 +296,10 @@ def test_a_search_of_one_kind(configured: Configured) -> None:
     assert is_one_sentence(ended, 2, "--skills and --prompts cannot be combined")
 
 
-def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configured: Configured) -> None:
-    place = configured(time=TIME, dying=server("dying"))
+def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(
+    configured: Configured, time_server: dict[str, Any]
+) -> None:
+    place = configured(time=time_server, dying=server("dying"))
     ended = place.run("search", "print", "the", "time", "table")
     assert "time.get_current_time" in ended.out
     nothing_fits, *rest = ended.err.splitlines()
@@ -335,8 +338,8 @@ def test_describe(toolbox: Place) -> None:
     assert "search_tools(query: string" in ended.out
 
 
-def test_describe_for_a_program(configured: Configured) -> None:
-    ended = configured(time=TIME).run("describe", "--json", "time.get_current_time", "time.get_curent_time")
+def test_describe_for_a_program(configured: Configured, time_server: dict[str, Any]) -> None:
+    ended = configured(time=time_server).run("describe", "--json", "time.get_current_time", "time.get_curent_time")
     assert ended.code == 1
     (tool,), (unknown,) = ended.json["tools"], ended.json["unknown"]
     assert tool["name"] == "time.get_current_time"
@@ -419,8 +422,8 @@ def test_call_that_fails_for_a_program(toolbox: Place) -> None:
     assert "toolbox.echo" in ended.json["error"]["data"]["suggestions"]
 
 
-def test_call_of_a_real_server(configured: Configured) -> None:
-    place = configured(time=TIME)
+def test_call_of_a_real_server(configured: Configured, time_server: dict[str, Any]) -> None:
+    place = configured(time=time_server)
     ended = place.run("call", "time.get_current_time", "timezone=Asia/Tokyo")
     assert (ended.code, ended.json["timezone"]) == (0, "Asia/Tokyo")
     ended = place.run("call", "time.get_current_time", "timezone=Nowhere")
