@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from fork_server import ForkServer, forked
 from gateway.machine import Machine, Script
 
 from real import packages
@@ -33,6 +34,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for arguments in (["init", "-q", "-b", "main"], ["add", "text.txt"], ["commit", "-q", "-m", "One ✓"]):
         subprocess.run([*git, *arguments], cwd=folder, check=True)
     return folder
+
+
+@pytest.fixture
+def config(name: str, files: Path, server_fork_server: ForkServer | None) -> ServerConfig:
+    """The entry of a row's server; one in Python starts as a fork."""
+    made = ROWS[name][0](files)
+    if made.command != sys.executable:
+        return made
+    command, *args = forked(server_fork_server, [made.command, *made.args])
+    return replace(made, command=command, args=tuple(args))
 
 
 def time(_files: Path) -> ServerConfig:
@@ -100,19 +111,19 @@ MODERN_SERVERS = {"time", "git"}
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
 @pytest.mark.parametrize("name", ROWS)
-async def test_two_clients_see_what_each_sees_alone(name: str, era: Era, files: Path, tmp_path: Path) -> None:
-    make, script = ROWS[name]
-    await _compare(make(files), script, era, files, tmp_path, is_shared=era is MODERN and name in MODERN_SERVERS)
+async def test_two_clients_see_what_each_sees_alone(
+    name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
+) -> None:
+    is_shared = era is MODERN and name in MODERN_SERVERS
+    await _compare(config, ROWS[name][1], era, files, tmp_path, is_shared=is_shared)
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
 @pytest.mark.parametrize("name", ROWS)
 async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
-    name: str, era: Era, files: Path, tmp_path: Path
+    name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
-    make, script = ROWS[name]
-    shared = replace(make(files), share=True)
-    await _compare(shared, script, era, files, tmp_path, is_shared=True)
+    await _compare(replace(config, share=True), ROWS[name][1], era, files, tmp_path, is_shared=True)
 
 
 async def _compare(
