@@ -10,6 +10,7 @@ A program is started by a test (`ForkServer.start`), or by another program as a 
 Only Linux has fork servers: elsewhere forking is unsafe or missing, and programs start as usual.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -21,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -162,7 +164,13 @@ def _main() -> None:
     request = _serve(listener)
     if request is not None:
         _become(request)
-        _run(request.program)
+        try:
+            _run(request.program)
+        except SystemExit as exc:
+            if not isinstance(exc.code, int | None):
+                raise
+            _exit(exc.code or 0)
+        _exit(0)
 
 
 def _run(program: list[str]) -> None:
@@ -173,6 +181,18 @@ def _run(program: list[str]) -> None:
         sys.argv = program
         sys.path[0] = str(Path(program[0]).parent)
         runpy.run_path(program[0], run_name="__main__")
+
+
+def _exit(code: int) -> None:
+    """Exit as an interpreter does, but for the destruction of all modules, which takes longer than most programs."""
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for the threads
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # absent, broken or closed
+        sys.exit(code)  # reports it if necessary
+    os._exit(code)
 
 
 def _serve(listener: socket.socket) -> _Request | None:

@@ -42,6 +42,40 @@ def test_streams_folder_environment_arguments_and_exit_code(server: ForkServer, 
         assert (done.stderr, done.returncode) == ("é\n", 7)
 
 
+LAST = """
+import atexit, sys, threading
+last = threading.Event()
+atexit.register(print, "registered")
+threading.Thread(target=lambda: (last.wait(), print("of a thread"))).start()
+print("of the program", end=" ")
+last.set()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("", 0),
+        ("sys.exit()", 0),
+        ("sys.exit(3)", 3),
+        ("sys.exit('a reason')", 1),
+        ("raise KeyError('a bug')", 1),
+        ("sys.stdout.close()", 0),
+        ("sys.stdout = None", 0),
+    ],
+)
+def test_the_end_of_a_program(server: ForkServer, tmp_path: Path, end: str, code: int) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"{LAST if 'stdout' not in end else 'import sys'}\n{end}\n")
+    forked, new = (
+        subprocess.run(words, capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=60)
+        for words in (server.command_line([str(program)]), [sys.executable, "-X", "utf8", str(program)])
+    )
+    assert (forked.returncode, sorted(forked.stdout.split())) == (new.returncode, sorted(new.stdout.split()))
+    assert forked.stderr.splitlines()[-1:] == new.stderr.splitlines()[-1:]
+    assert new.returncode == code
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 def test_a_signal_to_the_stand_in_ends_the_program(server: ForkServer, tmp_path: Path, number: int) -> None:
     program, process = tmp_path / "program.py", tmp_path / "process"
