@@ -59,7 +59,7 @@ DEFINITIONS: Mapping[str, Fields] = {
             "query": {"type": "string", "description": "What the tool should do, in a few words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
             "server": {"type": "string", "description": "Only tools of this server"},
-            "kind": {"type": "string", "enum": OTHERS, "description": "Find these instead of tools"},
+            "kind": {"type": "string", "enum": OTHERS, "description": "Instead of tools"},
             "detail": {
                 "type": "string",
                 "enum": SEARCH_DETAILS,
