@@ -81,7 +81,15 @@ class Meeting:
     left: set[int]
 
 
-@pytest.fixture(scope="session", params=CLIENTS)
+EVERY_RUN = ("claude-code", "gemini-cli")
+"""The clients of every run. The others are 760 MB to fetch, and wait for their lists as conversations do that play them
+in every run, so they are met every night."""
+
+
+@pytest.fixture(
+    scope="session",
+    params=[name if name in EVERY_RUN else pytest.param(name, marks=pytest.mark.figures) for name in CLIENTS],
+)
 def client(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
