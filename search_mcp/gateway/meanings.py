@@ -342,7 +342,7 @@ class Meanings:
     def _report(self, why: str) -> None:
         if why not in self._reported and len(self._reported) < MOST_REPORTED:
             self._reported.add(why)
-            log.warning("! search by meaning: %s; tools are ranked by words", why)
+            log.warning("! search by meaning: %s; tools may be ranked by words alone", why)
 
     def _forget(self) -> None:
         """Answer what waits, and start another process with the next query."""

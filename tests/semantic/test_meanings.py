@@ -160,7 +160,7 @@ async def test_a_problem_is_logged_once(new: New, caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.WARNING):
         while "no key" not in caplog.text:
             assert await ask("time") is None
-    assert caplog.text.count("no connection; tools are ranked by words") == 1
+    assert caplog.text.count("no connection; tools may be ranked by words alone") == 1
     assert ask.meanings.problem == "no key"
 
 
@@ -203,7 +203,7 @@ async def test_a_process_that_fails_is_not_started_for_ever(
         for _ in range(MOST_FAILURES + 2):
             assert await ask("time") is None
     assert starts.read_text() == "x" * MOST_FAILURES
-    assert caplog.text.count("its process ended with 3 (why); tools are ranked by words") == 1
+    assert caplog.text.count("its process ended with 3 (why); tools may be ranked by words alone") == 1
 
 
 async def test_a_process_that_failed_is_started_again_after_some_time(

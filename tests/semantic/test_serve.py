@@ -74,7 +74,7 @@ def test_a_killed_process_is_started_again(house: House) -> None:
         os.kill(worker, signal.SIGKILL)
         assert client.until_found() == names
         run.waits_until(lambda: worker not in workers(run.mark))
-        run.logs("! search by meaning: its process ended with -9; tools are ranked by words")
+        run.logs("! search by meaning: its process ended with -9; tools may be ranked by words alone")
 
 
 def test_the_process_ends_with_a_killed_serve(house: House) -> None:
