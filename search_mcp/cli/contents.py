@@ -19,7 +19,7 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.findable import Found, entries
-from search_mcp.gateway.wanted import OTHERS
+from search_mcp.gateway.wanted import OTHER_KINDS
 from search_mcp.model.servers import Status
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
@@ -92,7 +92,7 @@ def contents(session: Session) -> Contents:
 
     rows: dict[str, Sequence[Row]] = {
         TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
-        **{noun: [other_row(each, length) for each in entries(session.catalog, noun)] for noun in OTHERS},
+        **{noun: [other_row(each, length) for each in entries(session.catalog, noun)] for noun in OTHER_KINDS},
     }
     return Contents(rows, session.failures(), session.age_seconds, session.engine_as_json)
 

@@ -18,14 +18,14 @@ from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.findable import Found, entries
 from search_mcp.gateway.own_tools import NOTHING_CLEAR
-from search_mcp.gateway.wanted import OTHERS, Findable, Wanted
+from search_mcp.gateway.wanted import OTHER_KINDS, SearchKind, Wanted
 from search_mcp.model.servers import Status
 from search_mcp.model.similar import nearest
 from search_mcp.search import Explanation, Meaning
 from search_mcp.search.highlights import spans
 
 NOT_MADE_YET = "the vectors of the tools are not made yet; search again in a minute"
-_HEADINGS: Mapping[Findable, str] = {
+_HEADINGS: Mapping[SearchKind, str] = {
     "tools": "Tool",
     "skills": "Skill",
     "prompts": "Prompt",
@@ -50,18 +50,18 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Show how each result was ranked.")] = False,
 ) -> int:
     """Search tools and skills by description, as the AI does."""
-    findable = _findable(prompts=prompts, resources=resources, skills=skills)
+    search_kind = _search_kind(prompts=prompts, resources=resources, skills=skills)
     loaded, _ = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
     text = " ".join(query)
-    request = Request(Wanted(text, limit, of_server, findable))
+    request = Request(Wanted(text, limit, of_server, search_kind))
     found = inventory.look(options, loaded, request.found, request.look_up_meaning)
     inventory.tell_age(found.age_seconds, options.screen)
     if request.without_meaning:
         options.screen.note(f"Ranked by words alone: {request.without_meaning}.")
     if not found.fits:
-        options.screen.note(f"{NOTHING_CLEAR[findable]}; nearest:")
+        options.screen.note(f"{NOTHING_CLEAR[search_kind]}; nearest:")
     if options.as_json:
         options.screen.json(found.explained_as_json() if explain else found.as_json())
     elif explain:
@@ -70,19 +70,19 @@ def search(
         show_tools(found, options.screen)
     code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.rows))
     if not found.rows:
-        everything = "`search-mcp list`" if findable == "tools" else f"`search-mcp list --{findable}`"
-        remedy = did_you_mean(found.nearest, f"{everything} shows all {findable}")
-        raise Problem(f"no {findable.removesuffix('s')} matches {text!r}", remedy)
+        everything = "`search-mcp list`" if search_kind == "tools" else f"`search-mcp list --{search_kind}`"
+        remedy = did_you_mean(found.nearest, f"{everything} shows all {search_kind}")
+        raise Problem(f"no {search_kind.removesuffix('s')} matches {text!r}", remedy)
     return code
 
 
-def _findable(**options: bool) -> Findable:
+def _search_kind(**options: bool) -> SearchKind:
     """Return the kind of entries that is searched.
 
     Raises:
         Misuse: more than one is wanted.
     """
-    chosen = [each for each in OTHERS if options[each]]
+    chosen = [each for each in OTHER_KINDS if options[each]]
     if len(chosen) > 1:
         raise Misuse(f"--{chosen[0]} and --{chosen[1]} cannot be combined", "search for one after the other")
     return chosen[0] if chosen else "tools"
@@ -102,7 +102,7 @@ class Listing:
     """Whether the first of them clearly fits the request."""
     engine: Mapping[str, int | None] = field(default_factory=dict)
     """The engine, in the JSON form."""
-    findable: Findable = "tools"
+    search_kind: SearchKind = "tools"
 
     def as_json(self) -> dict[str, Any]:
         return self._as_json(self.rows)
@@ -115,8 +115,8 @@ class Listing:
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
         age = round(self.age_seconds) if self.age_seconds is not None else None
-        found: dict[str, Any] = {self.findable: rows}
-        if self.findable == "tools":
+        found: dict[str, Any] = {self.search_kind: rows}
+        if self.search_kind == "tools":
             tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
             found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
         return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age, **self.engine}
@@ -133,32 +133,32 @@ class Request:
 
     async def look_up_meaning(self, session: Session) -> None:
         """Ask for the meaning of the query, if there is an entry to compare it with."""
-        if any(entries(session.catalog, self.wanted.findable)):
+        if any(entries(session.catalog, self.wanted.search_kind)):
             self.meaning = await session.meaning_of(self.wanted)
             if self.meaning is None:
-                is_wanted = session.own_tools.finders[self.wanted.findable].wants_meaning(self.wanted.query)
+                is_wanted = session.own_tools.finders[self.wanted.search_kind].wants_meaning(self.wanted.query)
                 self.without_meaning = session.meaning_problem or (NOT_MADE_YET if is_wanted else "")
 
     def found(self, session: Session) -> Listing:
         """Search, best first."""
-        findable = self.wanted.findable
+        search_kind = self.wanted.search_kind
         found, fits = session.own_tools.explained(self.wanted, self.meaning)
         return Listing(
-            _rows(session, [item for item, _ in found], findable),
+            _rows(session, [item for item, _ in found], search_kind),
             tuple(session.failures()),
             session.age_seconds,
             nearest=() if found else _nearest(session, self.wanted),
             explanations=tuple(why for _, why in found),
             fits=fits or not found,
             engine=session.engine_as_json,
-            findable=findable,
+            search_kind=search_kind,
         )
 
 
 def _nearest(session: Session, wanted: Wanted) -> tuple[str, ...]:
-    if wanted.findable == "tools":
+    if wanted.search_kind == "tools":
         return tuple(nearest(wanted.query, session.tools.names()))
-    return tuple(nearest(wanted.query, [each.name for each in entries(session.catalog, wanted.findable)]))
+    return tuple(nearest(wanted.query, [each.name for each in entries(session.catalog, wanted.search_kind)]))
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
@@ -187,11 +187,11 @@ def _part_of_meaning(why: Explanation) -> dict[str, Any] | None:
     return {"score": why.meaning_score, "factor": why.meaning_factor, "similarity": round(why.similarity, 4)}
 
 
-def _rows(session: Session, found: Sequence[Found], findable: Findable) -> tuple[Row, ...]:
+def _rows(session: Session, found: Sequence[Found], search_kind: SearchKind) -> tuple[Row, ...]:
     shown, length = session.shown_names(), session.config.settings.description_length
     return tuple(
         tool_row(each, shown[each], length)
-        if isinstance(each, Item) and findable == "tools"
+        if isinstance(each, Item) and search_kind == "tools"
         else other_row(each, length)
         for each in found
     )
@@ -214,7 +214,7 @@ def show_tools(listing: Listing, terminal: Terminal) -> None:
     if listing.rows:
         rows = [(_name(row), with_hint(row)) for row in listing.rows]
         terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
-        terminal.table((_HEADINGS[listing.findable], "Description"), rows, matches=lambda text: spans(text, terms))
+        terminal.table((_HEADINGS[listing.search_kind], "Description"), rows, matches=lambda text: spans(text, terms))
 
 
 def show_explanations(listing: Listing, terminal: Terminal) -> None:

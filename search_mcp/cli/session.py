@@ -210,7 +210,7 @@ class Session:
     async def meaning_of(self, wanted: Wanted) -> "Meaning | None":
         """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
         await self._aggregator.prepare_meanings()
-        finder, ends = self.own_tools.finders[wanted.findable], time.monotonic() + MEANING_SECONDS
+        finder, ends = self.own_tools.finders[wanted.search_kind], time.monotonic() + MEANING_SECONDS
         while finder.advance():
             pass
         query = wanted.query

@@ -4,7 +4,8 @@ Decides when entries are indexed, how much of their text, and which clients use 
 in `search`, for which all of them are tools, with or without parameters.
 
 Clients share an index only if all entries and texts in it are equal, names included. So nothing of one client can be
-found by another, or changes its ranks. A client that is shown other tools has an index of its own.
+found by another, or changes its ranks. A client whose entries or texts differ from those of all others has an index of
+its own.
 """
 
 import time
@@ -17,7 +18,7 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.list_limits import LONGEST_NAME
 from search_mcp.gateway.findable import Found, Resource, entries, key_of, prompt_arguments
 from search_mcp.gateway.in_common import InCommon
-from search_mcp.gateway.wanted import Findable
+from search_mcp.gateway.wanted import SearchKind
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index, Meaning
 from search_mcp.search.meaning import text
@@ -40,7 +41,7 @@ SHORTEST_TEXT = 400
 class _Listed(Struct, frozen=True):
     """The entries and texts of one server that are indexed."""
 
-    findable: Findable
+    search_kind: SearchKind
     entries: Sequence[Found]
     title: str
     facts: ServerFacts
@@ -49,7 +50,7 @@ class _Listed(Struct, frozen=True):
         """Give the entries one by one, because decoding a schema takes time."""
         longest = max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // len(self.entries)))
         for each in self.entries:
-            is_prompt = self.findable == "prompts"
+            is_prompt = self.search_kind == "prompts"
             yield Document(
                 name=key_of(each),
                 server=each.server,
@@ -158,9 +159,9 @@ class CatalogIndex:
         in_common: InCommon,
         clock: Callable[[], float] = time.monotonic,
         meanings: "Callable[[], Meanings | None]" = lambda: None,
-        findable: Findable = "tools",
+        search_kind: SearchKind = "tools",
     ) -> None:
-        self._findable = findable
+        self._search_kind = search_kind
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
         self._in_common, self._meanings = in_common, meanings
         self._shared = SharedIndex()
@@ -237,7 +238,7 @@ class CatalogIndex:
 
     @property
     def needs_content(self) -> bool:
-        """Whether the index is still searched as it is: the catalogue has not changed since."""
+        """Whether this client still needs the shared index unchanged: its own catalogue has not changed either."""
         return self._shared.content is self._content and self._seen == self._now()
 
     def _catch_up(self) -> Iterator[None]:
@@ -273,12 +274,12 @@ class CatalogIndex:
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> _Content:
         # Equal tools of two servers tie: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
-        self._entries = {key_of(each): each for each in entries(self._catalog, self._findable)}
+        self._entries = {key_of(each): each for each in entries(self._catalog, self._search_kind)}
         by_server: dict[str, list[Found]] = {}
         for each in self._entries.values():
             by_server.setdefault(each.server, []).append(each)
         return {
-            server: _Listed(self._findable, listed, titles.get(server, ""), facts[server])
+            server: _Listed(self._search_kind, listed, titles.get(server, ""), facts[server])
             for server, listed in by_server.items()
         }
 

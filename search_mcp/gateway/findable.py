@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.skills import Skill
-from search_mcp.gateway.wanted import Findable
+from search_mcp.gateway.wanted import SearchKind
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload
@@ -60,16 +60,16 @@ def prompt_arguments(prompt: Item) -> list[PromptArgument]:
     return found
 
 
-def entries(catalog: Catalog, findable: Findable) -> Iterator[Found]:
+def entries(catalog: Catalog, search_kind: SearchKind) -> Iterator[Found]:
     """Give the entries of a catalogue that are searched, in its order, tools before skills."""
-    if findable == "prompts":
+    if search_kind == "prompts":
         yield from catalog.prompts()
-    elif findable == "resources":
+    elif search_kind == "resources":
         for kind in (Kind.RESOURCES, Kind.TEMPLATES):
             for server, entry in catalog.by_uri(kind).values():
                 yield Resource(server, entry, kind is Kind.TEMPLATES)
     else:
-        if findable == "tools":
+        if search_kind == "tools":
             yield from (item for item in catalog.tools() if item.is_for_models)
         yield from catalog.skills()
 
@@ -82,7 +82,7 @@ def resource(catalog: Catalog, before: Resource) -> Resource | None:
 
 
 def key_of(found: Found) -> str:
-    """Return the name of an entry in the index of its kind; no tool's name and no URI has a space."""
+    """Return the name of an entry in the index of its kind; the first word keeps skills and templates apart."""
     if isinstance(found, Item):
         return found.name
     if isinstance(found, Skill):

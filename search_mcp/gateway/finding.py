@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.gateway.in_common import InCommon
-from search_mcp.gateway.wanted import Findable
+from search_mcp.gateway.wanted import SearchKind
 from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ class Finders:
         It gives `None` for a search by words alone.
         """
         self._from = catalog, facts, statuses, in_common, meanings
-        self._made: dict[Findable, Finder] = {}
+        self._made: dict[SearchKind, Finder] = {}
 
-    def __getitem__(self, findable: Findable) -> Finder:
+    def __getitem__(self, search_kind: SearchKind) -> Finder:
         """Return the index of a kind; nothing is indexed before it is advanced."""
-        if findable not in self._made:
+        if search_kind not in self._made:
             # Takes as long to load as all other modules.
             *before, meanings = self._from
             index = import_module("search_mcp.gateway.catalog_index").CatalogIndex
-            self._made[findable] = index(*before, meanings=meanings, findable=findable)
-        return self._made[findable]
+            self._made[search_kind] = index(*before, meanings=meanings, search_kind=search_kind)
+        return self._made[search_kind]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from search_mcp.gateway.wanted import LISTS, OTHERS, Findable
+from search_mcp.gateway.wanted import LISTS_NEEDED, OTHER_KINDS, SearchKind
 from search_mcp.model.visible import described
 
 LONGEST_NAME = 64
@@ -50,17 +50,17 @@ def read_choice(arguments: Mapping[str, Any], name: str, choices: Sequence[str])
     return value
 
 
-def read_findable(arguments: Mapping[str, Any]) -> Findable:
+def read_search_kind(arguments: Mapping[str, Any]) -> SearchKind:
     """Read which kind of entries is searched; where it is missing, tools and skills.
 
     Raises:
         ArgumentError: there is no such kind.
     """
     given = read_argument(arguments, "kind", str, "tools")
-    for findable in LISTS:
-        if given.strip().casefold() in (findable, findable[:-1], ""):
-            return findable
-    raise ArgumentError(f"kind must be one of {', '.join(OTHERS)}, not {described(given, LONGEST_NAME)}")
+    for search_kind in LISTS_NEEDED:
+        if given.strip().casefold() in (search_kind, search_kind[:-1], ""):
+            return search_kind
+    raise ArgumentError(f"kind must be {', '.join(OTHER_KINDS)} or tools, not {described(given, LONGEST_NAME)}")
 
 
 def read_server(name: str, servers: Sequence[str]) -> str | None:

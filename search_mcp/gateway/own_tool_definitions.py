@@ -5,7 +5,7 @@ from typing import Any
 
 from search_mcp.catalog.items import OWN_NAMES, READ_RESULT, RESTART, with_result_size
 from search_mcp.catalog.profiles import CallTool, Listing
-from search_mcp.gateway.wanted import OTHERS
+from search_mcp.gateway.wanted import OTHER_KINDS
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 
@@ -58,8 +58,8 @@ DEFINITIONS: Mapping[str, Fields] = {
         {
             "query": {"type": "string", "description": "What the tool should do, in a few words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
-            "server": {"type": "string", "description": "Only tools of this server"},
-            "kind": {"type": "string", "enum": OTHERS, "description": "Instead of tools"},
+            "server": {"type": "string", "description": "Only of this server"},
+            "kind": {"type": "string", "enum": OTHER_KINDS, "description": "Default: tools, skills"},
             "detail": {
                 "type": "string",
                 "enum": SEARCH_DETAILS,

@@ -22,7 +22,7 @@ from search_mcp.gateway.own_arguments import (
     instead,
     read_argument,
     read_choice,
-    read_findable,
+    read_search_kind,
     read_server,
 )
 from search_mcp.gateway.own_tool_definitions import (
@@ -37,7 +37,7 @@ from search_mcp.gateway.search_results import on_one_line, results_of, within_an
 from search_mcp.gateway.server_report import ServerReport
 from search_mcp.gateway.stopped_servers import not_running
 from search_mcp.gateway.tool_descriptions import ToolDescriptions
-from search_mcp.gateway.wanted import Findable, Wanted
+from search_mcp.gateway.wanted import SearchKind, Wanted
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.similar import nearest
@@ -47,7 +47,7 @@ from search_mcp.wire.structs import Raw
 if TYPE_CHECKING:
     from search_mcp.search import Explanation, Meaning
 
-NOTHING_CLEAR: Mapping[Findable, str] = {
+NOTHING_CLEAR: Mapping[SearchKind, str] = {
     "tools": "No tool of the connected servers clearly does this",
     "skills": "No skill of the connected servers is clearly about this",
     "prompts": "No prompt of the connected servers is clearly about this",
@@ -112,24 +112,24 @@ class OwnTools:
         statuses = list(self._statuses())
         servers = [status.server for status in statuses]
         server = read_server(read_argument(arguments, "server", str, ""), servers)
-        findable = read_findable(arguments)
-        wanted = Wanted(query, limit, server, findable)
-        shown = self._spellings.of(Kind.PROMPTS if findable == "prompts" else Kind.TOOLS, audience.profile)
+        search_kind = read_search_kind(arguments)
+        wanted = Wanted(query, limit, server, search_kind)
+        shown = self._spellings.of(Kind.PROMPTS if search_kind == "prompts" else Kind.TOOLS, audience.profile)
         missing = not_running(self._catalog, statuses, server)
         found, fits = self.found(wanted, meaning)
         # Looked up again: a list may have changed while it was indexed.
         present = [now for each in found if (now := self._as_now(each, shown)) is not None]
         if not present:
             return self._nothing_found(wanted, servers, missing, shown)
-        results = results_of(present, shown, detail, self._description_length(), are_prompts=findable == "prompts")
+        results = results_of(present, shown, detail, self._description_length(), are_prompts=search_kind == "prompts")
         kept, left_out = within_answer(results, len(present))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
         if not fits:
-            lines.insert(0, f"{NOTHING_CLEAR[findable]}; nearest:")
-            body = {"note": NOTHING_CLEAR[findable], **body}
+            lines.insert(0, f"{NOTHING_CLEAR[search_kind]}; nearest:")
+            body = {"note": NOTHING_CLEAR[search_kind], **body}
         if left_out:
-            remedy = f"Narrow the query, or use {DESCRIBE}." if findable == "tools" else "Narrow the query."
+            remedy = f"Narrow the query, or use {DESCRIBE}." if search_kind == "tools" else "Narrow the query."
             lines.append(f"{left_out} more left out: too long. {remedy}")
             body["leftOut"] = left_out
         if missing:
@@ -149,30 +149,30 @@ class OwnTools:
         """
         if not wanted.query.strip():
             return list(islice(self._everything(wanted), wanted.limit)), True
-        return self.finders[wanted.findable].search(wanted.query, wanted.limit, wanted.server, meaning)
+        return self.finders[wanted.search_kind].search(wanted.query, wanted.limit, wanted.server, meaning)
 
     def explained(
         self, wanted: Wanted, meaning: "Meaning | None" = None
     ) -> "tuple[list[tuple[Found, Explanation]], bool]":
         """Rank entries for a query, each with its explanation; return also whether the first clearly fits."""
-        finder = self.finders[wanted.findable]
+        finder = self.finders[wanted.search_kind]
         found, fits = finder.search(wanted.query, wanted.limit, wanted.server, meaning)
         explained = [(each, finder.explain(wanted.query, each, wanted.server, meaning)) for each in found]
         return [(each, why) for each, why in explained if why is not None], fits
 
     def _everything(self, wanted: Wanted) -> Iterator[Found]:
-        found = entries(self._catalog, wanted.findable)
+        found = entries(self._catalog, wanted.search_kind)
         return (each for each in found if wanted.server in (None, each.server))
 
     def _nothing_found(self, wanted: Wanted, servers: Sequence[str], missing: str, shown: ShownNames) -> _Answer:
-        items = [each for each in self._everything(wanted) if isinstance(each, Item) or wanted.findable != "tools"]
+        items = [each for each in self._everything(wanted) if isinstance(each, Item) or wanted.search_kind != "tools"]
         close = nearest(wanted.query, [shown[each] if isinstance(each, Item) else each.name for each in items])
         body: dict[str, Any] = {"results": [], "nearest": close, "servers": servers[:MOST_NAMED]}
         if missing:
             body["notRunning"] = missing
         if missing and wanted.server is not None:
             return f"Not running: {missing}. Servers: {enumerated(servers)}.", body
-        noun = wanted.findable.removesuffix("s")
+        noun = wanted.search_kind.removesuffix("s")
         text = f"No {noun} matches {wanted.query[:200]!r}." if wanted.query.strip() else f"There are no {noun}s."
         if close:
             text += f" Nearest names: {', '.join(close)}."

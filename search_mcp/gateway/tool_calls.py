@@ -11,12 +11,12 @@ from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.finding import Finder
 from search_mcp.gateway.forwarding import Forwarding
-from search_mcp.gateway.own_arguments import ArgumentError, instead, read_findable
+from search_mcp.gateway.own_arguments import ArgumentError, instead, read_search_kind
 from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
-from search_mcp.gateway.wanted import LISTS, Findable
+from search_mcp.gateway.wanted import LISTS_NEEDED, SearchKind
 from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
@@ -99,9 +99,11 @@ class ToolCalls:
             return self._search(call, given, run)
         return self._when_listed("tools", guarded(call, run))
 
-    def _when_listed(self, findable: Findable, act: Callable[[], None]) -> Cancel:
+    def _when_listed(self, search_kind: SearchKind, act: Callable[[], None]) -> Cancel:
         """Act when every server's entries are known, or cannot be waited for any longer."""
-        return self._client.lists.when_settled(LISTS[findable], self._servers.enabled, act, self._waiting.patience())
+        return self._client.lists.when_settled(
+            LISTS_NEEDED[search_kind], self._servers.enabled, act, self._waiting.patience()
+        )
 
     def _search(self, call: Call, given: Mapping[str, Any], run: "Callable[[Meaning | None], None]") -> Cancel:
         """Search when every tool is known, and indexed in slices between other calls.
@@ -110,12 +112,12 @@ class ToolCalls:
         The first slice loads the search, so messages that came together with this call are handled before it.
         """
         try:
-            findable = read_findable(given)
+            search_kind = read_search_kind(given)
         except ArgumentError:
             run(None)  # says what is wrong
             return cancel_nothing
-        search = _Search(call, lambda: self._client.own_tools.finders[findable], _query(given), run, self._later)
-        stop_waiting = self._when_listed(findable, guarded(call, search.begin))
+        search = _Search(call, lambda: self._client.own_tools.finders[search_kind], _query(given), run, self._later)
+        stop_waiting = self._when_listed(search_kind, guarded(call, search.begin))
 
         def cancel(reason: Reason) -> None:
             stop_waiting(reason)

@@ -6,17 +6,17 @@ from typing import Literal, TypeAlias, get_args
 from search_mcp.model.names import Kind
 from search_mcp.wire.structs import Struct
 
-Findable: TypeAlias = Literal["tools", "skills", "prompts", "resources"]
-"""A kind of entries that is searched: `"tools"` are tools and skills, `"resources"` are resources and templates."""
-OTHERS: Sequence[Findable] = get_args(Findable)[1:]
+SearchKind: TypeAlias = Literal["tools", "skills", "prompts", "resources"]
+"""What a search covers: `"tools"` covers skills, too, `"skills"` skills alone, `"resources"` templates, too."""
+OTHER_KINDS: Sequence[SearchKind] = get_args(SearchKind)[1:]
 """All but the default."""
-LISTS: Mapping[Findable, frozenset[Kind]] = {
+LISTS_NEEDED: Mapping[SearchKind, frozenset[Kind]] = {
     "tools": frozenset({Kind.TOOLS, Kind.SKILLS}),
     "skills": frozenset({Kind.SKILLS}),
     "prompts": frozenset({Kind.PROMPTS}),
     "resources": frozenset({Kind.RESOURCES, Kind.TEMPLATES}),
 }
-"""The lists that are searched."""
+"""The lists of a server that a search waits for."""
 
 
 class Wanted(Struct, frozen=True):
@@ -26,4 +26,4 @@ class Wanted(Struct, frozen=True):
     limit: int
     server: str | None = None
     """The server whose entries are searched; `None` for all."""
-    findable: Findable = "tools"
+    search_kind: SearchKind = "tools"

@@ -324,7 +324,7 @@ def test_a_search_without_a_result_names_what_is_near(all_kinds: Bench) -> None:
 def test_an_unknown_kind_is_refused_with_those_there_are(all_kinds: Bench) -> None:
     result = all_kinds.answer("search_tools", {"query": "review", "kind": "agents"})
     assert result["isError"] is True
-    assert result["content"][0]["text"] == 'kind must be one of skills, prompts, resources, not the string "agents"'
+    assert result["content"][0]["text"] == 'kind must be skills, prompts, resources or tools, not the string "agents"'
 
 
 def test_a_search_follows_the_resources_there_are(all_kinds: Bench) -> None:
