@@ -255,7 +255,9 @@ RULES = {
     "only dialects know the protocol's words": Rule(
         protocol_words, 'x = b\'{"method":"tools/call"}\'', ("dialects", "fronts.conversation")
     ),
-    "only stdio touches sys.stdout": Rule(standard_output, "sys.stdout.write('x')", ("fronts.stdio",)),
+    "only standard_streams touches sys.stdout": Rule(
+        standard_output, "sys.stdout.write('x')", ("fronts.standard_streams",)
+    ),
     "imports are at module top": Rule(inner_imports, "def f():\n if x:\n  import y"),
     "only commands print": Rule(prints, "f(print)", ("cli",)),
     "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())"),
@@ -293,6 +295,7 @@ OF_ADAPTERS = (
     "named_pipes",
     "polled",
     "pumped",
+    "standard_streams",
     "starting",
 )
 """Modules of `fronts/` that a process loads that serves through a shared engine."""

@@ -21,6 +21,7 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import Joined, MisconfiguredError, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
 from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
+from search_mcp.fronts.standard_streams import missing
 
 UNREAD_BYTES = 1 << 20
 """Bytes that may wait for the client before the engine is no longer read."""
@@ -64,6 +65,8 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
 
     `file` is its configuration, `greeting` a text for stderr once there is an engine.
     """
+    if missing():
+        return None  # `serve` names them
     if not is_supported(sys.platform):
         say(SERVES_ALONE.format("not supported on this system yet"))
         return None

@@ -32,7 +32,7 @@ from search_mcp.config.location import (
 )
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Config
 from search_mcp.config.trust import printable
-from search_mcp.fronts import stdio
+from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.gateway.aggregator import Aggregator
@@ -222,10 +222,10 @@ def _signals(aggregator: Aggregator, client: Client) -> Iterator[list[int]]:
 
 def run(explicit_config: str | None, profile: Profile | None, log_level: str | None, servers: str | None = None) -> int:
     """Run `search-mcp serve`; return the exit code."""
-    if missing := stdio.missing():
+    if missing := standard_streams.missing():
         sys.stderr.write(NO_CLIENT.format(" and no ".join(missing)))
         return 2
-    descriptors = stdio.claim()
+    descriptors = standard_streams.claim()
     config: Config | ConfigError
     follow = Gate(Path(), Origin.OWN, approvals())
     subset: Subset | None = None

@@ -1,7 +1,6 @@
-"""Reading stdin and writing stdout, the client's connection. The only file that touches `sys.stdout`.
+"""Reading stdin and writing stdout, the client's connection.
 
-Decides how the two are read and written on each platform. From `claim` on, everything that is printed goes to stderr,
-so that only protocol messages reach stdout.
+Decides how the two are read and written on each platform.
 """
 
 import asyncio
@@ -48,26 +47,6 @@ class Writer(Protocol):
 class Reader(Protocol):
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
-
-
-def missing() -> list[str]:
-    """Name those of stdin and stdout that were closed when Python started; their numbers may be in use since."""
-    return [name for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)) if stream is None]
-
-
-def claim() -> tuple[int, int]:
-    """Duplicate stdin and stdout for the protocol, and return the new file descriptors; neither may be missing.
-
-    From here on, descriptor 1 leads to stderr and descriptor 0 is empty, for libraries, C extensions and children
-    without pipes of their own.
-    """
-    sys.stdout.flush()
-    protocol_in, protocol_out = os.dup(0), os.dup(1)
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # a descriptor is wanted
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return protocol_in, protocol_out
 
 
 async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tuple[Reader, Writer]:

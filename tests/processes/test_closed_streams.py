@@ -49,6 +49,17 @@ def test_without_a_client_it_exits_and_names_the_command_that_installs_it(
     assert "search-mcp install" in sentence
 
 
+@pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&-"])
+def test_it_joins_no_engine_without_a_client(tmp_path: Path, streams: str) -> None:
+    (tmp_path / "shared.json").write_text('{"mcpServers": {}, "settings": {"engine": "shared"}}')
+    variables = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        closing(streams, tmp_path / "shared.json"), env=variables, stdin=subprocess.DEVNULL, timeout=SECONDS
+    )
+    assert ended.returncode == 2
+    assert not [*tmp_path.rglob("*.sock")]
+
+
 def test_with_all_streams_closed_the_exit_code_is_still_set(tmp_path: Path) -> None:
     assert subprocess.run(closing("<&- >&- 2>&-", tmp_path / "nothing.json"), timeout=SECONDS).returncode == 2
 
