@@ -23,7 +23,7 @@ from search_mcp.config import location
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.fronts import loan_lines
 from search_mcp.fronts.hello import END
-from search_mcp.fronts.joining import Connection, Joined, join_running
+from search_mcp.fronts.joining import Connected, Connection, join_running
 from search_mcp.fronts.loan_lines import (
     Cancellation,
     Compared,
@@ -92,7 +92,7 @@ def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "
 class Loan:
     """The connection to an engine that lends its servers, and the source of the backends of a command."""
 
-    def __init__(self, joined: Joined) -> None:
+    def __init__(self, joined: Connected) -> None:
         self.pid: int = joined.answer["pid"]
         """The process of the engine."""
         self.in_common = InCommon()

@@ -1,15 +1,19 @@
-"""A connection to the engine process: the first line, then the bytes of one client."""
+"""A connection to the engine process: the first line, then the bytes of one client, which may go through pipes."""
 
 import asyncio
+import contextlib
 import logging
+import os
 import select
+import socket
 from collections.abc import Callable
+from io import FileIO
 
 from search_mcp.fronts import hello
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.meeting import is_same_user
 from search_mcp.fronts.serve import Client
-from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
+from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK, PipeReader, PipeWriter, Reader, Writer
 from search_mcp.wire.write_buffer import WriteBuffer
 
 log = logging.getLogger(__name__)
@@ -19,7 +23,7 @@ HELLO_SECONDS = 10.0
 
 
 class Connection(asyncio.Protocol):
-    """One connection: its first line, then the bytes of one client."""
+    """One connection: its first line, then the client's bytes, unless `open_streams` moves them to pipes."""
 
     def __init__(self, on_hello: "Callable[[Connection, bytes], None]") -> None:
         """`on_hello` is called with the first line."""
@@ -29,8 +33,10 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._is_lost = False
+        self._our_ends: tuple[PipeReader | PipeWriter, ...] = ()
+        self._their_ends: tuple[FileIO, ...] = ()
         self.client: Client | None = None
-        """The client once it is served; until then its bytes wait."""
+        """The receiver of the bytes of this connection; `None` before `serve`, and if pipes carry them."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -72,6 +78,42 @@ class Connection(asyncio.Protocol):
         if early:
             client.on_bytes(early)
         self.resume_reading()
+
+    async def open_streams(self, client: Client) -> tuple[Reader, Writer]:
+        """Open two pipes for the client's messages, and return our ends of them; `accept` gives away the others.
+
+        A message takes less time through a pipe than through a socket.
+
+        Raises:
+            OSError: this process may not open more files.
+        """
+        with contextlib.ExitStack() as opened:
+            from_client, to_engine = _pipe(opened)
+            from_engine, to_client = _pipe(opened)
+            reader = await PipeReader.connect(from_client, client)
+            writer = await PipeWriter.connect(to_client, client)
+            opened.pop_all()
+        self._our_ends, self._their_ends = (reader, writer), (from_engine, to_engine)
+        return reader, writer
+
+    def accept(self, answer: Json) -> None:
+        """Answer the first line, and give the other side its ends of the pipes: the one to read, the one to write.
+
+        Raises:
+            OSError: the other side is gone.
+        """
+        assert self._transport is not None
+        connected = self._transport.get_extra_info("socket")
+        line = hello.encode({**answer, "pipes": True})
+        with socket.fromfd(connected.fileno(), connected.family, connected.type) as sending:
+            sent = socket.send_fds(sending, [line], [each.fileno() for each in self._their_ends])
+        self._close_their_ends()
+        self.write(line[sent:])
+        self.close()
+
+    def _close_their_ends(self) -> None:
+        for each in self._their_ends:
+            each.close()
 
     def eof_received(self) -> bool:
         if self.client is None:
@@ -117,6 +159,9 @@ class Connection(asyncio.Protocol):
             self._outlet.close()
 
     def abort(self) -> None:
+        for each in self._our_ends:
+            each.abort()
+        self._close_their_ends()
         if self._transport is not None:
             self._transport.abort()
 
@@ -127,3 +172,8 @@ class Connection(asyncio.Protocol):
     def resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
             self._transport.resume_reading()
+
+
+def _pipe(opened: contextlib.ExitStack) -> tuple[FileIO, FileIO]:
+    reading, writing = os.pipe()
+    return opened.enter_context(FileIO(reading)), opened.enter_context(FileIO(writing, "w"))

@@ -1,7 +1,9 @@
 """The first line that an adapter or a command sends to an engine process, and the line that it answers.
 
-Both are JSON objects on one line. After the answer to `serve`, the connection carries the messages of MCP and nothing
-else. The other requests get one answer. Standard library only, because adapters load nothing else.
+Both are JSON objects on one line. On POSIX, two pipes come with an answer that accepts `serve`: one to read and one to
+write. They carry the messages of MCP and nothing else; on Windows, the connection does. After the answer to `servers`,
+the connection carries `loan_lines`. The other requests get one answer. Standard library only, because adapters load
+nothing else.
 """
 
 import json

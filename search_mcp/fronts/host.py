@@ -296,18 +296,24 @@ class Host:
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
         aggregator = Aggregator(config, dependencies, source, self._load_kept_results, self._load_token_counter)
         client = Client(aggregator)
-        client.reader = connection
         session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
         limit, first_id = config.settings.max_message_bytes, int(first.get("first_id", 1))
-        front = client.front = Front(session, connection.write, limit, first_id)
-        session.tell_front = front.tell
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
             number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first.get("subset")
         )
-        connection.answer({"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))})
-        connection.serve(client)
+        answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
+        try:
+            client.reader, writer = await connection.open_streams(client)
+            front = client.front = Front(session, writer.write, limit, first_id)
+            session.tell_front = front.tell
+            connection.accept(answer)
+        except OSError as exc:
+            log.warning("! client %d cannot be given pipes, and serves itself: %s", number, exc)
+            connection.answer({"alone": f"the engine cannot open pipes for this client: {exc}"})
+            connection.close()
+            return
         # The first answer does not need the backends, whose start would delay it.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
@@ -316,7 +322,7 @@ class Host:
         follow = partial(
             follow_edits, opened.follow, aggregator, config, self._log_to, variables, self._watches, subset=subset
         )
-        await attend(aggregator, client, front, connection, self._signals, follow)
+        await attend(aggregator, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)
 
     async def _lend(self, connection: Connection, first: Json) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
+from io import FileIO
 from typing import Protocol
 
 from search_mcp.fronts import hello
@@ -45,16 +46,28 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-class Joined:
+class Connected:
     """A connection to an engine, after the first lines."""
 
-    def __init__(self, connection: Connection, answer: Json, early: bytes, outgoing: Connection | None = None) -> None:
+    def __init__(self, connection: Connection, answer: Json, early: bytes = b"") -> None:
         self.connection = connection
-        self.outgoing = outgoing or connection
-        """The connection to write to."""
         self.answer = answer
         self.early = early
         """Bytes that came behind the answer."""
+
+
+class Piped:
+    """Two pipes to an engine, which it gave in place of the connection."""
+
+    early = b""
+
+    def __init__(self, incoming: FileIO, outgoing: FileIO, answer: Json) -> None:
+        self.incoming, self.outgoing = incoming, outgoing
+        self.answer = answer
+
+
+Joined = Connected | Piped
+"""What leads to an engine: on POSIX pipes for a client, and a connection for a command; on Windows a connection."""
 
 
 def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined:
@@ -76,16 +89,18 @@ def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS
         raise NoEngineError(str(exc)) from exc
 
 
-def join_running(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined | None:
-    """Connect to the engine; return `None` if none is running.
+def join_running(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Connected | None:
+    """Connect a command to the engine; return `None` if none is running.
 
     Raises:
         NoEngineError: it does not answer, or does not accept this process.
     """
     try:
-        return _greet(place, first, time.monotonic() + patience_seconds)
+        joined = _greet(place, first, time.monotonic() + patience_seconds)
     except OSError as exc:
         raise NoEngineError(str(exc)) from exc
+    assert not isinstance(joined, Piped)
+    return joined
 
 
 def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Json | None:
@@ -99,6 +114,7 @@ def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> J
         joined = _greet_at(path, first, deadline)
         if joined is None:
             return None
+        assert not isinstance(joined, Piped)
         with contextlib.closing(joined.connection):
             _wait_for_end(joined.connection, deadline)
     except OSError as exc:
@@ -127,11 +143,13 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
     line = hello.encode(first)
     if len(line) > hello.MAX_BYTES:
         raise NoEngineError("the environment is too large")
+    pipes: list[int] = []
     with contextlib.ExitStack() as kept:
         try:
             connection = kept.enter_context(contextlib.closing(_connect(path, _left(deadline))))
             connection.sendall(line)
-            answered, early = _line(connection, deadline)
+            kept.callback(_close, pipes)
+            answered, early = _line(connection, deadline, pipes)
             answer = hello.decode(answered) if answered else None
         except TimeoutError as exc:
             raise NoEngineError("the engine does not answer; it may be suspended") from exc
@@ -145,8 +163,13 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
             return None
         if "alone" in answer:
             raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
+        if answer.get("pipes") and len(pipes) < 2:
+            raise NoEngineError("the engine's pipes did not arrive; this process may have too many open files")
         kept.pop_all()
-        return Joined(connection, answer, early)
+    if not pipes:
+        return Connected(connection, answer, early)
+    connection.close()
+    return Piped(FileIO(pipes[0], "r"), FileIO(pipes[1], "w"), answer)
 
 
 def _connect(path: str, seconds: float) -> Connection:
@@ -173,17 +196,28 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - time.monotonic())
 
 
-def _line(connection: Connection, deadline: float) -> tuple[bytes, bytes]:
-    """Read one line; return it and what follows. Empty if the connection ends."""
+def _line(connection: Connection, deadline: float, descriptors: list[int]) -> tuple[bytes, bytes]:
+    """Read one line; return it and what follows, and append the descriptors that came. Empty if the connection ends."""
     read = b""
     while b"\n" not in read and len(read) < ANSWER_BYTES:
         connection.settimeout(_left(deadline))
-        chunk = connection.recv(1 << 16)
+        if sys.platform != "win32" and isinstance(connection, socket.socket):
+            chunk, received, _, _ = socket.recv_fds(connection, 1 << 16, 2)
+            descriptors += received
+            for each in received:
+                os.set_inheritable(each, False)
+        else:
+            chunk = connection.recv(1 << 16)
         if not chunk:
             return b"", b""
         read += chunk
     line, _, early = read.partition(b"\n")
     return line, early
+
+
+def _close(descriptors: Sequence[int]) -> None:
+    for each in descriptors:
+        os.close(each)
 
 
 def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
@@ -224,5 +258,8 @@ def own(arguments: Sequence[str]) -> Joined:
     Raises:
         OSError: it cannot be started.
     """
-    incoming, outgoing = import_module("search_mcp.fronts.starting").start_own(arguments)
-    return Joined(incoming, {}, b"", outgoing)
+    starting = import_module("search_mcp.fronts.starting")
+    incoming, outgoing = starting.start_own(arguments)
+    if sys.platform == "win32":
+        return Connected(starting.ChildConnection(incoming, outgoing), {})
+    return Piped(incoming, outgoing, {})

@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from search_mcp.fronts.engine_connection import Connection
-from search_mcp.fronts.hello import END
+from search_mcp.fronts.hello import END, Json
 from search_mcp.fronts.named_pipes import Accounts, PipeEnd, make_instance
 from search_mcp.fronts.serve import Client
+from search_mcp.fronts.stdio import Reader, Writer
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class PipeConnection(Connection):
     """
 
     _is_done = False  # the client sends no more
+    _accepted: Client  # after `open_streams`
 
     def _is_of_this_user(self, transport: asyncio.Transport) -> bool:
         return True
@@ -46,6 +48,15 @@ class PipeConnection(Connection):
             self._is_done = True
             if self.client is not None:
                 self.client.on_eof()
+
+    async def open_streams(self, client: Client) -> tuple[Reader, Writer]:
+        """Return this pipe: it carries the client's messages."""
+        self._accepted = client
+        return self, self
+
+    def accept(self, answer: Json) -> None:
+        self.answer(answer)
+        self.serve(self._accepted)
 
     def serve(self, client: Client) -> None:
         super().serve(client)

@@ -6,12 +6,12 @@ Decides how bytes are moved, not which. Standard library only, because adapters 
 import contextlib
 import os
 import select
-import socket
 import stat
 from collections.abc import Iterator
+from io import FileIO
 from typing import NamedTuple, Protocol
 
-from search_mcp.fronts.joining import Joined
+from search_mcp.fronts.joining import Joined, Piped
 
 CHUNK = 1 << 16
 """Bytes read at once."""
@@ -79,7 +79,7 @@ class Streams(Protocol):
         """Return bytes of the client; as `Link.read`."""
         ...
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: memoryview | bytes) -> int:
         """Write some bytes for the client; as `Link.write`."""
         ...
 
@@ -88,32 +88,32 @@ class Streams(Protocol):
         ...
 
 
-class SocketLink:
-    """A `Link` of sockets."""
+class PipeLink:
+    """A `Link` of two pipes."""
 
-    def __init__(self, incoming: socket.socket, outgoing: socket.socket) -> None:
-        self.incoming, self.outgoing = incoming, outgoing
-        incoming.setblocking(False)
-        outgoing.setblocking(False)
+    def __init__(self, incoming: FileIO, outgoing: FileIO) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+        self.incoming, self.outgoing = incoming.fileno(), outgoing.fileno()
+        os.set_blocking(self.incoming, False)
+        os.set_blocking(self.outgoing, False)
 
     def read(self) -> bytes:
-        return self.incoming.recv(CHUNK)
+        return os.read(self.incoming, CHUNK)
 
     def rest(self) -> Iterator[bytes]:
         with contextlib.suppress(OSError):
-            while chunk := self.incoming.recv(CHUNK):
+            while chunk := os.read(self.incoming, CHUNK):
                 yield chunk
 
     def write(self, data: memoryview | bytes) -> int:
-        return self.outgoing.send(data)
+        return os.write(self.outgoing, data)
 
     def end(self) -> None:
-        with contextlib.suppress(OSError):  # the engine is gone, which its other side will tell
-            self.outgoing.shutdown(socket.SHUT_WR)
+        self._outgoing.close()
 
     def close(self) -> None:
-        self.incoming.close()
-        self.outgoing.close()
+        self._incoming.close()
+        self._outgoing.close()
 
 
 class Polled:
@@ -121,44 +121,46 @@ class Polled:
 
     def __init__(self, stdin: int, stdout: int) -> None:
         self._stdin, self._stdout = stdin, stdout
-        self._wanted: dict[int, int] = {}  # events to wait for, by descriptor
         self._poller: select.poll
+        self._wanted: Wanted | None = None  # what `_poller` waits for
+        self._link: Link | None = None
         for descriptor in (stdin, stdout):
             if is_pollable(descriptor):
                 os.set_blocking(descriptor, False)
 
-    def attach(self, joined: Joined) -> SocketLink:
-        assert isinstance(joined.connection, socket.socket)
-        assert isinstance(joined.outgoing, socket.socket)
-        return SocketLink(joined.connection, joined.outgoing)
+    def attach(self, joined: Joined) -> PipeLink:
+        assert isinstance(joined, Piped)
+        return PipeLink(joined.incoming, joined.outgoing)
 
     def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
-        events = {self._stdout: select.POLLOUT if wanted.to_client else 0}
-        if wanted.from_client:
-            events[self._stdin] = select.POLLIN
-        incoming = -1
-        if isinstance(link, SocketLink):
-            incoming, outgoing = link.incoming.fileno(), link.outgoing.fileno()
-            events[incoming] = select.POLLIN if wanted.from_engine else 0
-            if wanted.to_engine:
-                events[outgoing] = events.get(outgoing, 0) | select.POLLOUT
-        if events != self._wanted:
-            self._wanted, self._poller = events, select.poll()
-            for descriptor, each in events.items():
-                self._poller.register(descriptor, each)
+        self._register(wanted, link)
         found = dict(self._poller.poll(None if seconds is None else 1000 * seconds))
         if not found:
             return None
+        incoming = link.incoming if isinstance(link, PipeLink) else -1
         return Ready(
             from_client=self._stdin in found,
             from_engine=bool(found.get(incoming, 0) & (select.POLLIN | select.POLLHUP | select.POLLERR)),
             is_client_gone=bool(found.get(self._stdout, 0) & (select.POLLERR | select.POLLHUP | select.POLLNVAL)),
         )
 
+    def _register(self, wanted: Wanted, link: Link | None) -> None:
+        """Make the poller for what is wanted; the engine is registered first, so its events come first."""
+        if wanted == self._wanted and link is self._link:
+            return
+        self._wanted, self._link, self._poller = wanted, link, select.poll()
+        if isinstance(link, PipeLink):
+            self._poller.register(link.incoming, select.POLLIN if wanted.from_engine else 0)
+            if wanted.to_engine:
+                self._poller.register(link.outgoing, select.POLLOUT)
+        self._poller.register(self._stdout, select.POLLOUT if wanted.to_client else 0)
+        if wanted.from_client:
+            self._poller.register(self._stdin, select.POLLIN)
+
     def read(self) -> bytes:
         return os.read(self._stdin, CHUNK)
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: memoryview | bytes) -> int:
         return os.write(self._stdout, data[:CHUNK])
 
     def finish(self, seconds: float) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from search_mcp.fronts.joining import Connection, Joined
+from search_mcp.fronts.joining import Connected, Connection, Joined
 from search_mcp.fronts.polled import CHUNK, Link, Ready, Wanted
 
 LAST_SECONDS = 1.0
@@ -151,14 +151,13 @@ class Drain:
 
 
 class PumpedLink:
-    """A `Link` of connections that are read and written in threads."""
+    """A `Link` of a connection that is read and written in threads."""
 
-    def __init__(self, incoming: Connection, outgoing: Connection, changed: threading.Condition) -> None:
-        self._incoming, self._outgoing, self._changed = incoming, outgoing, changed
-        for each in (incoming, outgoing):
-            each.settimeout(None)
-        self.inlet = Inlet(lambda: incoming.recv(CHUNK), changed)
-        self.drain = Drain(outgoing.sendall, changed)
+    def __init__(self, connection: Connection, changed: threading.Condition) -> None:
+        self._connection, self._changed = connection, changed
+        connection.settimeout(None)
+        self.inlet = Inlet(lambda: connection.recv(CHUNK), changed)
+        self.drain = Drain(connection.sendall, changed)
 
     def read(self) -> bytes:
         return self.inlet.take()
@@ -179,13 +178,12 @@ class PumpedLink:
         return size
 
     def end(self) -> None:
-        self.drain.end(lambda: self._outgoing.shutdown(1))
+        self.drain.end(lambda: self._connection.shutdown(1))
 
     def close(self) -> None:
         self.inlet.close()
         self.drain.close()
-        self._incoming.close()
-        self._outgoing.close()
+        self._connection.close()
 
 
 class Pumped:
@@ -197,7 +195,8 @@ class Pumped:
         self._drain = Drain(lambda data: write_whole(stdout, data), self._changed)
 
     def attach(self, joined: Joined) -> PumpedLink:
-        return PumpedLink(joined.connection, joined.outgoing, self._changed)
+        assert isinstance(joined, Connected)
+        return PumpedLink(joined.connection, self._changed)
 
     def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
         engine = link if isinstance(link, PumpedLink) else None
@@ -223,7 +222,7 @@ class Pumped:
     def read(self) -> bytes:
         return self._inlet.take()
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: memoryview | bytes) -> int:
         return self._drain.put(data[:CHUNK])
 
     def finish(self, seconds: float) -> None:

@@ -7,13 +7,13 @@ when a process is started. Standard library only, because adapters load nothing 
 import errno
 import os
 import select
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from io import FileIO
 from typing import IO, Any
 
 READY = b"search-mcp: the engine is ready\n"
@@ -163,36 +163,32 @@ def _said_in_thread(stdout: IO[bytes], deadline: float) -> bytes | None:
     return None if thread.is_alive() else bytes(said)
 
 
-def start_own(arguments: Sequence[str]) -> "tuple[socket.socket, socket.socket] | tuple[Pipes, Pipes]":
-    """Start a process that serves the client alone, as a child that ends with us; return its output and its input.
+def start_own(arguments: Sequence[str]) -> tuple[FileIO, FileIO]:
+    """Start a process that serves the client alone, as a child that ends with us; return its stdout and its stdin.
 
     Raises:
         OSError: it cannot be started.
     """
-    command = [sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
-    if sys.platform == "win32":  # where no socket can be a process's stdin
-        return _own_with_pipes(command)
-    incoming, stdout = socket.socketpair()
-    stdin, outgoing = socket.socketpair()
-    with stdin, stdout:
-        process = subprocess.Popen(command, stdin=stdin.fileno(), stdout=stdout.fileno())
-    process.returncode = 0  # its end is noticed at the sockets, so `Popen` must not warn that it is not waited for
-    return incoming, outgoing
+    return start_child([sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments])
 
 
-def _own_with_pipes(command: Sequence[str]) -> "tuple[Pipes, Pipes]":
+def start_child(command: Sequence[str]) -> tuple[FileIO, FileIO]:
+    """Start a process that is known by its stdout and its stdin alone, which are returned.
+
+    Raises:
+        OSError: it cannot be started.
+    """
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    process.returncode = 0
-    assert process.stdin is not None
-    assert process.stdout is not None
-    pipes = Pipes(process.stdout, process.stdin)
-    return pipes, pipes
+    process.returncode = 0  # its end is noticed at the pipes, so `Popen` must not warn that it is not waited for
+    assert isinstance(process.stdin, FileIO)
+    assert isinstance(process.stdout, FileIO)
+    return process.stdout, process.stdin
 
 
-class Pipes:
-    """A connection to a child by its stdin and stdout, for threads: nothing has a time limit."""
+class ChildConnection:
+    """A connection to a child by its stdout and stdin, for threads: nothing has a time limit."""
 
-    def __init__(self, stdout: IO[bytes], stdin: IO[bytes]) -> None:
+    def __init__(self, stdout: FileIO, stdin: FileIO) -> None:
         self._stdout, self._stdin = stdout, stdin
         self._writing = threading.Lock()
 

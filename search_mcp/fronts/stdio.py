@@ -12,7 +12,8 @@ import sys
 import threading
 from collections import deque
 from importlib import import_module
-from typing import BinaryIO, Protocol
+from io import FileIO
+from typing import Protocol
 
 from search_mcp.wire.write_buffer import WriteBuffer
 
@@ -54,11 +55,11 @@ async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tu
     reader: Reader
     writer: Writer
     if is_pollable(sys.platform, os.fstat(protocol_out).st_mode):
-        writer = await _PipeWriter.connect(protocol_out, listener)
+        writer = await PipeWriter.connect(FileIO(protocol_out, "w"), listener)
     else:
         writer = ThreadWriter(protocol_out, listener)
     if is_pollable(sys.platform, os.fstat(protocol_in).st_mode):
-        reader = await _PipeReader.connect(protocol_in, listener)
+        reader = await PipeReader.connect(FileIO(protocol_in), listener)
     else:
         reader = ThreadReader(protocol_in, listener)
     return reader, writer
@@ -72,17 +73,17 @@ def is_pollable(platform: str, mode: int) -> bool:
     return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
 
-class _PipeReader(asyncio.Protocol):
+class PipeReader(asyncio.Protocol):
+    """Reads a pipe or a socket in the event loop."""
+
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._transport: asyncio.ReadTransport | None = None
         self._next_look: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def connect(cls, descriptor: int, listener: Listener) -> "_PipeReader":
-        _, protocol = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: cls(listener), _opened(descriptor, "rb")
-        )
+    async def connect(cls, pipe: FileIO, listener: Listener) -> "PipeReader":
+        _, protocol = await asyncio.get_running_loop().connect_read_pipe(lambda: cls(listener), pipe)
         return protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -116,6 +117,11 @@ class _PipeReader(asyncio.Protocol):
                 self._next_look.cancel()
             self._transport.resume_reading()
 
+    def abort(self) -> None:
+        """Read no more, and close."""
+        if self._transport is not None:
+            self._transport.close()
+
 
 def _is_over(descriptor: int) -> bool:
     """Return whether a pipe or a socket was closed at its other end and is empty.
@@ -132,15 +138,16 @@ def _is_over(descriptor: int) -> bool:
     return not any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
 
 
-class _PipeWriter(asyncio.BaseProtocol):
+class PipeWriter(asyncio.BaseProtocol):
+    """Writes to a pipe or a socket in the event loop."""
+
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._outlet: WriteBuffer | None = None
 
     @classmethod
-    async def connect(cls, descriptor: int, listener: Listener) -> "_PipeWriter":
-        loop = asyncio.get_running_loop()
-        transport, protocol = await loop.connect_write_pipe(lambda: cls(listener), _opened(descriptor, "wb"))
+    async def connect(cls, pipe: FileIO, listener: Listener) -> "PipeWriter":
+        transport, protocol = await asyncio.get_running_loop().connect_write_pipe(lambda: cls(listener), pipe)
         transport.set_write_buffer_limits(high=CONGESTED_BYTES)
         return protocol
 
@@ -149,6 +156,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._outlet = WriteBuffer(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._outlet = None
         self._listener.on_gone()
 
     def pause_writing(self) -> None:
@@ -164,6 +172,11 @@ class _PipeWriter(asyncio.BaseProtocol):
     def close(self) -> None:
         if self._outlet is not None:
             self._outlet.close()
+
+    def abort(self) -> None:
+        """Close without writing what waits."""
+        if self._outlet is not None:
+            self._outlet.abort()
 
 
 class ThreadReader:
@@ -260,7 +273,3 @@ class ThreadWriter:
         except OSError:
             return False
         return True
-
-
-def _opened(descriptor: int, mode: str) -> BinaryIO:
-    return os.fdopen(descriptor, mode, buffering=0)  # type: ignore[return-value]  # unbuffered is raw

@@ -56,7 +56,8 @@ class WriteBuffer:
     def abort(self) -> None:
         """Close without writing the waiting data."""
         self._waiting, self._size = [], 0
-        self._transport.abort()
+        if not self._transport.is_closing() or self._transport.get_write_buffer_size():
+            self._transport.abort()  # else that of a pipe would tell its protocol a second time that it is closed
 
     def _end_turn(self) -> None:
         self._turn_is_open = False

@@ -1,4 +1,4 @@
-"""An adapter between pipes of a client and sockets that play the engine."""
+"""An adapter between pipes of a client and an engine that the test plays."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from io import FileIO
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
 from search_mcp.fronts.conversation import LOST_REPEATEDLY, MOST_ENGINES
-from search_mcp.fronts.joining import Joined, NoEngineError
+from search_mcp.fronts.joining import Connected, Joined, NoEngineError, Piped
 from search_mcp.fronts.polled import Polled, Streams
 from search_mcp.fronts.pumped import Pumped
 
@@ -26,11 +27,18 @@ Json = dict[str, Any]
 class Engine:
     """The engine's end of a connection."""
 
-    def __init__(self) -> None:
-        theirs, self._ours = socket.socketpair()
-        self._ours.settimeout(SECONDS)
-        self.joined = Joined(theirs, {}, b"")
-        self._lines = self._ours.makefile("rb")
+    def __init__(self, streams: Callable[[int, int], Streams] = Polled) -> None:
+        self.joined: Joined
+        if streams is Polled:
+            incoming, answers = os.pipe()
+            messages, outgoing = os.pipe()
+            self.joined = Piped(FileIO(incoming), FileIO(outgoing, "w"), {})
+            self._lines, self._answers = os.fdopen(messages, "rb"), os.fdopen(answers, "wb")
+        else:
+            theirs, ours = socket.socketpair()
+            self.joined = Connected(theirs, {})
+            with ours:
+                self._lines, self._answers = ours.makefile("rb"), ours.makefile("wb")
 
     def hears(self) -> Json:
         message: Json = json.loads(self._lines.readline())
@@ -43,11 +51,20 @@ class Engine:
         self.writes(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n")
 
     def writes(self, data: bytes) -> None:
-        self._ours.sendall(data)
+        self._answers.write(data)
+        self._answers.flush()
 
     def dies(self) -> None:
         self._lines.close()
-        self._ours.close()
+        self._answers.close()
+
+    def close(self) -> None:
+        self.dies()
+        if isinstance(self.joined, Piped):
+            self.joined.incoming.close()
+            self.joined.outgoing.close()
+        else:
+            self.joined.connection.close()
 
 
 class Bench:
@@ -118,20 +135,20 @@ class Bench:
             assert self.is_over()
 
 
-@pytest.fixture
-def engines() -> Iterator[list[Engine]]:
-    made = [Engine() for _ in range(6)]
-    yield made
-    for each in made:
-        each.dies()
-        each.joined.connection.close()
-
-
 @pytest.fixture(params=[Polled, Pumped])
 def streams(request: pytest.FixtureRequest) -> Callable[[int, int], Streams]:
     """How bytes are moved: as on POSIX, and as on Windows."""
     way: Callable[[int, int], Streams] = request.param
     return way
+
+
+@pytest.fixture
+def engines(request: pytest.FixtureRequest) -> Iterator[list[Engine]]:
+    way = request.getfixturevalue("streams") if "streams" in request.fixturenames else Polled
+    made = [Engine(way) for _ in range(6)]
+    yield made
+    for each in made:
+        each.close()
 
 
 @pytest.fixture
@@ -157,6 +174,56 @@ def test_messages_pass_in_both_directions_until_the_client_ends(bench: Bench, en
     assert bench.line() == b""
     assert bench.is_over()
     assert bench.code == 0
+
+
+def test_lines_wait_for_an_engine_that_does_not_read(bench: Bench, engines: list[Engine]) -> None:
+    lines = [b'{"id":%d,"method":"ping","params":"%b"}\n' % (number, b"x" * 30_000) for number in range(40)]
+    writer = threading.Thread(target=bench.writes_all, args=(b"".join(lines),))
+    writer.start()
+    engines[0].says({"method": "the engine writes before it reads"})
+    assert bench.hears()["method"] == "the engine writes before it reads"
+    assert [engines[0]._lines.readline() for _ in lines] == lines
+    writer.join(SECONDS)
+
+
+def test_a_line_of_the_engine_that_comes_in_two_parts_arrives_whole(bench: Bench, engines: list[Engine]) -> None:
+    engines[0].says({"method": "first"})
+    assert bench.hears()["method"] == "first"
+    engines[0].writes(b'{"method":"half ')
+    bench.says({"id": 1, "method": "ping"})
+    engines[0].hears()  # the adapter has read the first part: the engine is read before the client
+    engines[0].writes(b'and half"}\n')
+    assert bench.hears()["method"] == "half and half"
+
+
+def test_a_line_of_the_client_that_comes_in_two_parts_arrives_whole(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "ping"})
+    engines[0].hears()
+    bench.writes(b'{"id":2,"method":"half ')
+    for _ in range(2):  # the adapter has read the first part with the first of these, or before
+        engines[0].says({"method": "news"})
+        bench.hears()
+    bench.writes(b'and half"}\n')
+    assert engines[0].hears()["method"] == "half and half"
+
+
+def test_no_answer_to_what_is_repeated_reaches_the_client(bench: Bench, engines: list[Engine]) -> None:
+    opening = ("initialize", "logging/setLevel")
+    for number, method in enumerate(opening):
+        bench.says({"id": number, "method": method, "params": {}})
+        engines[0].says({"id": engines[0].hears()["id"], "result": {}})
+        bench.hears()
+    engines[0].dies()
+    bench.says({"id": 2, "method": "ping"})
+    repeated = [engines[1].hears() for _ in opening]
+    assert [each["method"] for each in repeated] == [*opening]
+    assert engines[1].hears()["id"] == 2
+    for number, message in enumerate(repeated):
+        engines[1].says({"id": message["id"], "result": {}})
+        bench.says({"id": f"{number}", "method": "ping"})
+        engines[1].hears()  # the adapter has read the answer
+    engines[1].says({"id": 2, "result": {}})
+    assert bench.hears()["id"] == 2
 
 
 def test_a_line_that_a_lost_engine_has_broken_off_is_not_passed_on(bench: Bench, engines: list[Engine]) -> None:
@@ -304,6 +371,7 @@ def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: lis
     engines[0].hears()
     bench.closes_stdout()
     assert bench.is_over()
+    assert bench.code == 0
     assert engines[0].is_told_the_end()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from search_mcp.fronts import hello, joining, starting
-from search_mcp.fronts.joining import MisconfiguredError, NoEngineError, ask, join
+from search_mcp.fronts.joining import Connected, MisconfiguredError, NoEngineError, Piped, ask, join
 from search_mcp.fronts.meeting import Meeting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
@@ -70,10 +70,67 @@ def stays_silent(connection: socket.socket, _first: bytes) -> None:
 def test_the_first_lines_are_exchanged_and_what_follows_is_kept(place: Meeting) -> None:
     with engine(place.socket, says(hello.encode({"pid": 7}) + b"more")) as heard:
         joined = join(place, FIRST, SECONDS)
+    assert isinstance(joined, Connected)
     joined.connection.close()
     assert hello.decode(heard[0]) == {"search-mcp": hello.PROTOCOL, **FIRST}
     assert joined.answer["pid"] == 7
     assert b"more".startswith(joined.early)
+
+
+def sends_pipes(*descriptors: int) -> Behave:
+    def behave(connection: socket.socket, _first: bytes) -> None:
+        if descriptors:
+            socket.send_fds(connection, [b" "], descriptors)
+        connection.sendall(hello.encode({"pid": 7, "pipes": True}))
+        assert connection.recv(1) == b""
+
+    return behave
+
+
+def test_pipes_that_come_with_the_answer_take_the_place_of_the_connection(place: Meeting) -> None:
+    from_engine, to_client = os.pipe()
+    from_client, to_engine = os.pipe()
+    with engine(place.socket, sends_pipes(from_engine, to_engine)):
+        joined = join(place, FIRST, SECONDS)
+    assert isinstance(joined, Piped)
+    assert not os.get_inheritable(joined.incoming.fileno())
+    for each in (from_engine, to_engine):
+        os.close(each)
+    with joined.incoming, joined.outgoing:
+        os.write(to_client, b"to the client")
+        joined.outgoing.write(b"to the engine")
+        os.close(to_client)
+        assert joined.incoming.readall() == b"to the client"
+    assert os.read(from_client, 100) == b"to the engine"
+    assert os.read(from_client, 100) == b""
+    os.close(from_client)
+
+
+def test_pipes_of_an_engine_that_is_suspended_are_closed(place: Meeting) -> None:
+    """Else it would serve a client that is served by another process."""
+    read_end, write_end = os.pipe()
+
+    def sends_no_answer(connection: socket.socket, _first: bytes) -> None:
+        socket.send_fds(connection, [b" "], [write_end])
+        os.close(write_end)
+        stays_silent(connection, _first)
+
+    with engine(place.socket, sends_no_answer), pytest.raises(NoEngineError, match="suspended"):
+        join(place, FIRST, 0.05)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_pipes_that_the_system_does_not_hand_over_are_missed(place: Meeting, number: int) -> None:
+    """As in a process that may open no more files."""
+    read_end, write_end = os.pipe()
+    few = sends_pipes(*[write_end][:number])
+    with engine(place.socket, few), pytest.raises(NoEngineError, match="too many open files"):
+        join(place, FIRST, SECONDS)
+    os.close(write_end)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
 
 
 def test_an_engine_that_is_ending_is_tried_again(place: Meeting) -> None:
@@ -81,6 +138,7 @@ def test_an_engine_that_is_ending_is_tried_again(place: Meeting) -> None:
     fcntl.flock(held, fcntl.LOCK_EX)  # it has the lock until its end
     with engine(place.socket, ends, ends, says(hello.encode({"pid": 7}))):
         joined = join(place, FIRST, SECONDS)
+    assert isinstance(joined, Connected)
     joined.connection.close()
     os.close(held)
 

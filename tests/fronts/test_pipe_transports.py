@@ -20,7 +20,7 @@ from search_mcp.fronts import joining, loan_lines, named_pipes, pipe_transports
 from search_mcp.fronts.adapter import Adapter
 from search_mcp.fronts.hello import END, encode
 from search_mcp.fronts.host import Host
-from search_mcp.fronts.joining import Joined, NoEngineError, ask
+from search_mcp.fronts.joining import Connected, Joined, NoEngineError, ask
 from search_mcp.fronts.loan_lines import Compared, Comparison
 from search_mcp.fronts.named_pipes import PipeEnd, connect, make_instance
 from search_mcp.fronts.pipe_transports import PipeConnection, PipeServer, wait_for_name
@@ -304,7 +304,7 @@ def test_a_command_reads_and_writes_a_pipe_and_says_that_it_has_ended(
     monkeypatch.setattr(pipe_transports, "_pipe_handle", lambda: windows.handle)
     handle = make_instance(windows.address, Users(), windows.kernel, is_first=True)
     server, heard = PipeEnd(handle, windows.kernel), bytearray()
-    loan = Loan(Joined(windows.connects(), {"pid": 7}, b""))
+    loan = Loan(Connected(windows.connects(), {"pid": 7}))
 
     def answers() -> None:
         while not heard.endswith(END):

@@ -43,7 +43,7 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write(engine: Connection, then: Callable[[], None]) -> int:
     """Write a piece; `then` is called while it is being written."""
-    link = PumpedLink(engine, engine, threading.Condition())
+    link = PumpedLink(engine, threading.Condition())
 
     def act() -> None:
         assert engine.is_sent.wait(SECONDS)

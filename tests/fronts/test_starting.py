@@ -5,13 +5,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
 
 from search_mcp.fronts import starting
-from search_mcp.fronts.starting import Pipes, detachments, interpreter, start_engine
+from search_mcp.fronts.starting import ChildConnection, detachments, interpreter, start_child, start_engine
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the functions of POSIX")
 SECONDS = 30.0
@@ -70,8 +71,7 @@ def test_a_start_that_the_job_of_the_client_forbids_is_tried_without_leaving_it(
 
 @posix
 def test_a_child_is_a_connection_by_its_stdin_and_stdout() -> None:
-    pipes, same = starting._own_with_pipes(["cat"])
-    assert pipes is same
+    pipes = ChildConnection(*start_child(["cat"]))
     pipes.settimeout(None)
     pipes.sendall(b"one")
     assert pipes.recv(100) == b"one"
@@ -84,8 +84,8 @@ def test_a_child_is_a_connection_by_its_stdin_and_stdout() -> None:
 
 def test_the_end_of_a_connection_does_not_wait_for_a_thread_that_writes() -> None:
     read, write = os.pipe()
-    with os.fdopen(write, "wb", buffering=0) as stdin, os.fdopen(read, "rb", buffering=0) as stdout:
-        pipes = Pipes(stdout, stdin)
+    with FileIO(write, "w") as stdin, FileIO(read) as stdout:
+        pipes = ChildConnection(stdout, stdin)
         with pipes._writing:
             pipes.close()
         pipes.sendall(b"one")

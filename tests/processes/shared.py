@@ -51,6 +51,13 @@ if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
         from search_mcp.fronts import host
 
         host.CONFIGURATION_SECONDS = 0
+    if "NO_PIPES" in os.environ:
+        from search_mcp.fronts import engine_connection
+
+        def fails(_opened):
+            raise OSError(24, "Too many open files")
+
+        engine_connection._pipe = fails
     if "IDLE" in os.environ:
         from search_mcp.fronts import engine_process
 

@@ -504,6 +504,16 @@ def test_a_client_is_served_alone_if_the_engine_cannot_read_its_configuration_in
         assert client.stderr.count(reason) == 1
 
 
+def test_a_client_is_served_alone_by_an_engine_that_may_not_open_more_files(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client({"NO_PIPES": "1"}) as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+            assert home.engine()["clients"] == []
+        assert b"no shared engine (the engine cannot open pipes for this client: [Errno 24]" in client.stderr
+        assert "! client 1 cannot be given pipes, and serves itself: [Errno 24]" in home.log.read_text()
+
+
 def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, contextlib.ExitStack() as stack:
         assert home.client().types("engine", "status").stdout == "No shared engine is running.\n"

@@ -9,14 +9,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from processes.run import SECONDS, Json, Run, server
-from processes.shared import Home, connection
-from search_mcp.fronts import hello
+from processes.shared import Home
+from search_mcp.fronts.joining import Piped, join
+from search_mcp.fronts.meeting import Meeting
 from search_mcp.gateway.turns import WINDOW
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shared engine needs POSIX")
@@ -45,10 +47,11 @@ class Hostile:
     def __init__(self, home: Home) -> None:
         variables = home.client()._environment
         first = {"config": str(home.config), "folder": str(home.folder), "variables": variables}
-        line = hello.encode({"wants": "serve", "client": None, "log_level": None, **first})
-        self.socket = connection(home, line)
-        self._lines = self.socket.makefile("rb")
-        assert "pid" in json.loads(self._lines.readline())
+        (path,) = home.sockets()
+        place = Meeting(str(path.parent), path.stem)
+        joined = join(place, {"wants": "serve", "client": None, "log_level": None, **first}, SECONDS)
+        assert isinstance(joined, Piped)
+        self._lines, self._messages = BufferedReader(joined.incoming), joined.outgoing
 
     def opens(self) -> None:
         client = {"name": "hostile", "version": "1"}
@@ -56,7 +59,13 @@ class Hostile:
         assert self.answer()["id"] == 1
 
     def sends(self, number: int, method: str, **params: object) -> None:
-        self.socket.sendall(_request(number, method, params))
+        self.writes(_request(number, method, params))
+
+    def writes(self, data: bytes) -> None:
+        self._messages.write(data)
+
+    def reads(self) -> bytes:
+        return self._lines.read1(MB)
 
     def answer(self) -> Json:
         while True:
@@ -65,9 +74,8 @@ class Hostile:
                 return message
 
     def leaves(self) -> None:
-        self.socket.shutdown(socket.SHUT_RDWR)
+        self._messages.close()  # first: a thread may be reading until the engine ends the answers
         self._lines.close()
-        self.socket.close()
 
 
 def _request(number: int, method: str, params: Json) -> bytes:
@@ -81,7 +89,7 @@ def _sending(hostile: Hostile, *parts: bytes) -> Iterator[None]:
     def send() -> None:
         try:
             for part in parts:
-                hostile.socket.sendall(part)
+                hostile.writes(part)
         except OSError:
             pass  # it has left
 
@@ -117,9 +125,9 @@ def _reading(hostile: Hostile) -> Iterator[list[int]]:
 
     def read() -> None:
         try:
-            while data := hostile.socket.recv(MB):
+            while data := hostile.reads():
                 lines[0] += data.count(b"\n")
-        except OSError:
+        except (OSError, ValueError):
             pass  # it has left
 
     thread = threading.Thread(target=read)
