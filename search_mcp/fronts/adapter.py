@@ -133,7 +133,7 @@ class Outlet:
     """Pieces that wait to be written to a descriptor."""
 
     def __init__(self) -> None:
-        self._pieces: deque[memoryview] = deque()
+        self._pieces: deque[memoryview | bytes] = deque()
         self.size = 0
 
     def __bool__(self) -> bool:
@@ -141,10 +141,10 @@ class Outlet:
 
     def put(self, data: bytes) -> None:
         if data:
-            self._pieces.append(memoryview(data))
+            self._pieces.append(data)
             self.size += len(data)
 
-    def write(self, write: Callable[[memoryview], int]) -> None:
+    def write(self, write: Callable[[memoryview | bytes], int]) -> None:
         """Write what can be written now."""
         while self._pieces:
             piece = self._pieces[0]
@@ -154,7 +154,7 @@ class Outlet:
                 return
             self.size -= written
             if written < len(piece):
-                self._pieces[0] = piece[written:]
+                self._pieces[0] = memoryview(piece)[written:]
                 return
             self._pieces.popleft()
 
@@ -186,6 +186,8 @@ class Adapter:
     def run(self) -> int:
         """Move bytes until the client has gone."""
         while not self._is_over():
+            if self._engine is not None and self._may_relay():
+                self._streams.relay(self._engine, self._take_from_client, self._take_from_engine)
             ready = self._wait()
             if ready is None:  # a client that has ended its messages, and reads no more, or an engine that is suspended
                 break
@@ -209,6 +211,15 @@ class Adapter:
             return True
         return self._is_client_done and self._engine is None and not self._to_client and not self._unsent
 
+    def _may_relay(self) -> bool:
+        """Return whether nothing waits, so that a line that comes next may be written at once."""
+        return (
+            not (self._unsent or self._to_engine or self._to_client or self._refusal or self._is_client_done)
+            and not self._conversation.is_repeating
+            and self._from_client.is_between_lines
+            and self._from_engine.is_between_lines
+        )
+
     def _wait(self) -> Ready | None:
         wanted = Wanted(
             from_client=not self._is_client_done and not self._unsent and not self._to_engine,
@@ -228,8 +239,27 @@ class Adapter:
             return
         except OSError:
             chunk = b""
-        self._unsent.extend(self._from_client.feed(chunk) if chunk else self._from_client.flush())
+        self._take_from_client(chunk)
+
+    def _take_from_client(self, chunk: bytes, written: int = 0) -> bool:
+        """Take bytes of the client, of which the first `written` are with the engine; return whether all are.
+
+        If some are, the bytes must be one line: it is recorded. Else they are kept, to be sent.
+        """
         self._is_client_done = not chunk
+        pieces = self._from_client.feed(chunk) if chunk else self._from_client.flush()
+        if written:
+            self._to_engine.put(chunk[written:])
+            self._record(pieces[0])
+        else:
+            self._unsent.extend(pieces)
+        return written == len(chunk)
+
+    def _record(self, piece: Piece) -> None:
+        """Record a piece that was written to the engine, at least in part."""
+        self._is_inside_line = not piece.ends
+        if piece.ends:
+            self._conversation.from_client(piece)
 
     def _send(self) -> None:
         """Pass on the pieces of the client, each once everything before it was written."""
@@ -261,9 +291,7 @@ class Adapter:
             return True
         self._unsent.popleft()
         self._to_engine.put(piece.data[written:])
-        self._is_inside_line = not piece.ends
-        if piece.ends:
-            self._conversation.from_client(piece)
+        self._record(piece)
         return True
 
     def _refuse(self, piece: Piece) -> None:
@@ -288,7 +316,7 @@ class Adapter:
         self._from_engine = Lines()
         self._engines += 1
         self._to_engine.put(self._conversation.opening())
-        self._take(joined.early)
+        self._take_from_engine(joined.early)
 
     def _read_engine(self, engine: Link) -> None:
         try:
@@ -298,29 +326,35 @@ class Adapter:
         except OSError:
             chunk = b""
         if chunk:
-            self._take(chunk)
+            self._take_from_engine(chunk)
         else:
             self._lose(engine)
 
     def _read_rest(self, engine: Link) -> None:
         """Read what an engine wrote before it was lost."""
         for chunk in engine.rest():
-            self._take(chunk)
+            self._take_from_engine(chunk)
         self._lose(engine)
 
-    def _take(self, chunk: bytes) -> None:
-        """Record what the engine wrote and pass it on; pass it on first unless some of it is not for the client."""
-        pieces = list(self._from_engine.feed(chunk))
+    def _take_from_engine(self, chunk: bytes, written: int = 0) -> bool:
+        """Take bytes of the engine, of which the first `written` are with the client; return whether all are.
+
+        If some are, the bytes must be one line. What is not written is passed on before it is recorded, except while
+        requests are repeated, because the answers to those are not for the client.
+        """
+        pieces = self._from_engine.feed(chunk)
         if self._conversation.is_repeating:
             for piece in pieces:
                 if not piece.ends or self._conversation.from_engine(piece):
                     self._to_client.put(piece.data)
-            return
-        self._to_client.put(b"".join(piece.data for piece in pieces))
-        self._write_out()
+            return False
+        if written < len(chunk):
+            self._to_client.put(chunk[written:] if written else b"".join(piece.data for piece in pieces))
+            self._write_out()
         for piece in pieces:
             if piece.ends:
                 self._conversation.from_engine(piece)
+        return written == len(chunk)
 
     def _lose(self, engine: Link) -> None:
         """Answer what the lost engine has not answered, and join another one if it can."""

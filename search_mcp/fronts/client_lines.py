@@ -7,7 +7,6 @@ the outermost members are kept, to find its id. Standard library only, because a
 import codecs
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 HELD_BYTES = 1 << 20
@@ -26,6 +25,11 @@ _INSIDE = re.compile(rb'["\\]')
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]*"),"(?:result|error)":')
 """The beginning of a response of the engine, which writes its members in this order."""
 _QUOTE = ord('"')
+
+
+def is_one_line(data: bytes) -> bool:
+    """Return whether these bytes, of which there are some, are a single line with its end."""
+    return data.find(b"\n") + 1 == len(data)
 
 
 class Piece(NamedTuple):
@@ -145,19 +149,25 @@ class Lines:
         """Whether a part of a line was passed on, and its end was not."""
         return self._outline is not None
 
-    def feed(self, chunk: bytes) -> Iterator[Piece]:
-        """Yield the pieces that can be passed on."""
+    @property
+    def is_between_lines(self) -> bool:
+        """Whether a whole line that comes next can be passed on before it is read."""
+        return not (self._held or self._outline is not None or self._is_first)
+
+    def feed(self, chunk: bytes) -> list[Piece]:
+        """Return the pieces that can be passed on."""
         if self._is_first:
             chunk = self._look_for_header(chunk)
         if self.is_framed:
-            yield Piece(chunk, b"", True, True)
-            return
+            return [Piece(chunk, b"", True, True)]
+        pieces = []
         start = 0
         while (end := chunk.find(b"\n", start) + 1) > 0:
-            yield self._end(chunk[start:end])
+            pieces.append(self._end(chunk[start:end]))
             start = end
         if start < len(chunk):
-            yield from self._hold(chunk[start:])
+            pieces += self._hold(chunk[start:])
+        return pieces
 
     def _look_for_header(self, chunk: bytes) -> bytes:
         """Decide from the first bytes how messages are separated; return those that are not read yet."""
@@ -170,24 +180,24 @@ class Lines:
         self._held.clear()
         return start
 
-    def flush(self) -> Iterator[Piece]:
-        """Yield the last line of a stream that ended without a line ending."""
-        if self._held or self._outline is not None:
-            yield self._end(b"")
+    def flush(self) -> list[Piece]:
+        """Return the last line of a stream that ended without a line ending."""
+        return [self._end(b"")] if self._held or self._outline is not None else []
 
-    def _hold(self, data: bytes) -> Iterator[Piece]:
+    def _hold(self, data: bytes) -> list[Piece]:
+        """Keep the beginning of a line, or return it if it is long."""
         if self._outline is not None:
             self._outline.feed(data)
-            yield Piece(data, b"", False, False)
-            return
+            return [Piece(data, b"", False, False)]
         self._held += data
-        if len(self._held) > HELD_BYTES:
-            held = bytes(self._held)
-            self._held.clear()
-            found = _ANSWER.match(held)
-            self._outline = _Answer(found[1]) if found else Outline()
-            self._outline.feed(held)
-            yield Piece(held, b"", True, False)
+        if len(self._held) <= HELD_BYTES:
+            return []
+        held = bytes(self._held)
+        self._held.clear()
+        found = _ANSWER.match(held)
+        self._outline = _Answer(found[1]) if found else Outline()
+        self._outline.feed(held)
+        return [Piece(held, b"", True, False)]
 
     def _end(self, data: bytes) -> Piece:
         if self._outline is not None:

@@ -7,10 +7,11 @@ import contextlib
 import os
 import select
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import FileIO
 from typing import NamedTuple, Protocol
 
+from search_mcp.fronts.client_lines import is_one_line
 from search_mcp.fronts.joining import Joined, Piped
 
 CHUNK = 1 << 16
@@ -24,6 +25,13 @@ class Wanted(NamedTuple):
     from_engine: bool
     to_client: bool
     to_engine: bool
+
+
+NOTHING_WAITS = Wanted(from_client=True, from_engine=True, to_client=False, to_engine=False)
+"""What is wanted if all that was read could be written."""
+
+Taker = Callable[[bytes, int], bool]
+"""Takes bytes that were read, and how many of them are written already; returns false if relaying must stop."""
 
 
 class Ready(NamedTuple):
@@ -75,6 +83,14 @@ class Streams(Protocol):
         """Wait for something that is wanted; `None` if nothing came in time."""
         ...
 
+    def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
+        """Copy each single line to the other side, then have it taken; return at an end, at an error, or if told to.
+
+        Bytes that are not a single line are taken unwritten. Each side must be between two lines, with nothing left to
+        write. It may return at once.
+        """
+        ...
+
     def read(self) -> bytes:
         """Return bytes of the client; as `Link.read`."""
         ...
@@ -124,6 +140,7 @@ class Polled:
         self._poller: select.poll
         self._wanted: Wanted | None = None  # what `_poller` waits for
         self._link: Link | None = None
+        self._is_pollable = is_pollable(stdin) and is_pollable(stdout)
         for descriptor in (stdin, stdout):
             if is_pollable(descriptor):
                 os.set_blocking(descriptor, False)
@@ -156,6 +173,34 @@ class Polled:
         self._poller.register(self._stdout, select.POLLOUT if wanted.to_client else 0)
         if wanted.from_client:
             self._poller.register(self._stdin, select.POLLIN)
+
+    def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
+        """See `Streams.relay`. This runs for each request and each answer, so its steps are few."""
+        assert isinstance(link, PipeLink)
+        if not self._is_pollable:
+            return  # a terminal reports its end only once, and a file is not waited for
+        self._register(NOTHING_WAITS, link)
+        poll, read, write, bytes_came = self._poller.poll, os.read, os.write, select.POLLIN
+        routes = {link.incoming: (self._stdout, take_from_engine), self._stdin: (link.outgoing, take_from_client)}
+        while True:
+            for descriptor, events in poll():
+                if events != bytes_came:
+                    return
+                target, take = routes[descriptor]
+                try:
+                    data = read(descriptor, CHUNK)
+                except OSError:
+                    return  # the adapter reads again, and handles it
+                if not data:
+                    return  # the adapter reads the end again
+                written = 0
+                if is_one_line(data):
+                    try:  # noqa: SIM105  # a context manager for each message
+                        written = write(target, data)
+                    except OSError:
+                        pass  # the adapter writes again, and handles it
+                if not take(data, written):
+                    return
 
     def read(self) -> bytes:
         return os.read(self._stdin, CHUNK)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.fronts import client_lines
-from search_mcp.fronts.client_lines import HELD_BYTES, PARSED_BYTES, Lines, Outline, Piece
+from search_mcp.fronts.client_lines import HELD_BYTES, PARSED_BYTES, Lines, Outline, Piece, is_one_line
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(['"id":7', "}", "\\", '"', "[{"]),
@@ -24,7 +24,11 @@ def read(stream: bytes, cuts: list[int]) -> list[Piece]:
     pieces: list[Piece] = []
     bounds = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     for start, end in itertools.pairwise(bounds):
-        pieces += lines.feed(stream[start:end])
+        chunk = stream[start:end]
+        is_line = lines.is_between_lines and chunk and is_one_line(chunk)
+        fed = lines.feed(chunk)
+        assert not is_line or [piece._replace(line=b"") for piece in fed] == [Piece(chunk, b"", True, True)]
+        pieces += fed
     return [*pieces, *lines.flush()]
 
 
