@@ -16,10 +16,10 @@ from pathlib import Path
 from engines import Build, Searcher, Tool, name, ours
 
 from search_mcp import search
+from search_mcp.semantic.comparison import Comparison
 from search_mcp.semantic.encoder import Encoder, loaded
 from search_mcp.semantic.lines import Query
 from search_mcp.semantic.vector_store import VectorStore
-from search_mcp.semantic.worker import Comparison
 
 _RANKS = 60  # the usual constant of reciprocal rank fusion
 _POOL = 100  # results of each half that are fused

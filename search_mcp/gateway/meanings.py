@@ -3,25 +3,19 @@
 The meaning of a query is its similarity to each tool, as `search/meaning` defines it.
 
 A search never waits long: without an answer in time, or without a process, it has no meaning and ranks by words. The
-process is started by the first query, and again by the next one after it ended because it was idle. Its pipes are read
-and written by threads, because the texts of a large catalogue are more than a pipe holds.
+process is started by the first query, and again by the next one after it ended because it was idle.
 """
 
 import contextlib
 import itertools
 import logging
 import math
-import queue
-import signal
-import subprocess
-import sys
-import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
+from search_mcp.gateway.vector_process import VectorProcess
 from search_mcp.model.calls import CallLater
 from search_mcp.search import Meaning
 from search_mcp.search.meaning import POOL
@@ -41,13 +35,6 @@ RETRY_SECONDS = 600.0
 MOST_REPORTED = 20
 """Different problems that are logged, once each."""
 
-MOST_UNANSWERED = 50
-"""Queries to which the process owes an answer; further ones have no meaning at once."""
-MOST_UNANSWERED_BYTES = 32 << 20
-"""The same for the size of these queries, with the texts of catalogues that changed before them."""
-LONGEST_LINE = 16 << 20
-"""Bytes of a line of the process: the similarities of three million texts."""
-LONGEST_ERROR_LINE = 1 << 16
 
 _ANSWER: Any = Compared | Problem | Failure
 
@@ -99,76 +86,6 @@ class _Sent:
         self.positions = {name: position for position, name in enumerate(names)}
 
 
-class _Running:
-    """One process with the threads of its pipes."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.process = process
-        self.sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._unanswered: dict[int, int] = {}  # bytes that were sent for each query
-        self._stderr_tail = ""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the process has to answer before it is sent more."""
-        return len(self._unanswered) >= MOST_UNANSWERED or sum(self._unanswered.values()) >= MOST_UNANSWERED_BYTES
-
-    def start(self, on_line: Callable[[bytes], None]) -> None:
-        """Begin to read and write; `on_line` is called by a thread, with an empty line when the process has ended."""
-        threading.Thread(target=self._read, args=(on_line,), name="meanings reader", daemon=True).start()
-        threading.Thread(target=self._write, name="meanings writer", daemon=True).start()
-
-    def send(self, line: object) -> int:
-        """Send a line, and return its length."""
-        encoded = payload.encode_bytes(line) + b"\n"
-        self._lines.put(encoded)
-        return len(encoded)
-
-    def ask(self, query: Query, bytes_before: int) -> None:
-        """Send a query, after so many bytes of texts for it."""
-        self._unanswered[query.number] = bytes_before + self.send(query)
-
-    def note_answer(self, number: int) -> None:
-        self._unanswered.pop(number, None)
-
-    def end(self) -> None:
-        """Close the stdin of the process, which ends it; one that was stopped goes on for that."""
-        self._lines.put(None)
-        if sys.platform != "win32":
-            self.process.send_signal(signal.SIGCONT)
-
-    @property
-    def how_it_ended(self) -> str:
-        words = f" ({self._stderr_tail})" if self._stderr_tail else ""
-        return f"its process ended with {self.process.returncode}{words}"
-
-    def _write(self) -> None:
-        pipe = _pipe(self.process.stdin)
-        with contextlib.suppress(OSError), pipe:  # the process has ended; the reader notices it
-            while (line := self._lines.get()) is not None:
-                pipe.write(line)
-                pipe.flush()
-
-    def _read(self, on_line: Callable[[bytes], None]) -> None:
-        errors = threading.Thread(target=self._read_errors, name="meanings stderr", daemon=True)
-        errors.start()
-        with _pipe(self.process.stdout) as pipe:
-            for line in iter(partial(pipe.readline, LONGEST_LINE), b""):
-                on_line(line)
-        errors.join()
-        self.process.wait()
-        on_line(b"")
-        self.end()  # the writer
-
-    def _read_errors(self) -> None:
-        with _pipe(self.process.stderr) as pipe:
-            for line in iter(partial(pipe.readline, LONGEST_ERROR_LINE), b""):
-                if text := line.decode(errors="replace").strip():
-                    self._stderr_tail = text[:500]
-                    log.debug("= search by meaning: %s", self._stderr_tail)
-
-
 class Meanings:
     """Meanings of queries over any number of catalogues. Used from one event loop."""
 
@@ -186,7 +103,8 @@ class Meanings:
         self._command, self._opening, self._later, self._from_thread = command, opening, later, from_thread
         self._first: Local | Address | None = None  # line of the process
         self._is_opening = self._has_ended = False
-        self._running: _Running | None = None
+        self._running: VectorProcess | None = None
+        self._sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()  # to that process
         self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
         self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
         self._failures = 0
@@ -205,7 +123,7 @@ class Meanings:
         if (running := self._started()) is None or running.is_behind:
             use(None)
             return _nothing
-        number, (sent, bytes_before) = next(self._numbers), self._sent(running, catalogue)
+        number, (sent, bytes_before) = next(self._numbers), self._send_texts(running, catalogue)
 
         def give_up() -> None:
             if self._waiting.pop(number, None) is not None:
@@ -232,20 +150,20 @@ class Meanings:
             self._running.end()
         self._forget()
 
-    def _sent(self, running: _Running, catalogue: Comparable) -> tuple[_Sent, int]:
+    def _send_texts(self, running: VectorProcess, catalogue: Comparable) -> tuple[_Sent, int]:
         """Return the texts that the process has of a catalogue; send them if they changed, and return their bytes."""
-        sent, length = running.sent.get(catalogue), 0
+        sent, length = self._sent.get(catalogue), 0
         if sent is None or sent.version != catalogue.texts_version:
             if sent is None:
                 number = next(self._catalogues)
                 weakref.finalize(catalogue, running.send, Forget(number)).atexit = False
             else:
                 number = sent.number
-            sent = running.sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
+            sent = self._sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
             length = running.send(Texts(number, list(catalogue.texts.values())))
         return sent, length
 
-    def _started(self) -> _Running | None:
+    def _started(self) -> VectorProcess | None:
         if self._running is None and self._failures < MOST_FAILURES and not self._has_ended:
             if self._first is None and not self._is_opening:
                 self._is_opening = True
@@ -261,31 +179,24 @@ class Meanings:
 
     def _start(self, first: Local | Address) -> None:
         try:
-            process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0)
-                | getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            self._running = running = VectorProcess(self._command)
         except OSError as exc:
             self._fail(str(exc))
             return
-        self._running = running = _Running(process)
+        self._sent = weakref.WeakKeyDictionary()
         running.send(first)
         running.start(lambda line: self._take(running, line))
 
-    def _take(self, running: _Running, line: bytes) -> None:
+    def _take(self, running: VectorProcess, line: bytes) -> None:
         """Pass a line on to the event loop; called by a thread."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: search-mcp ends
             self._from_thread(lambda: self._on_line(running, line))
 
-    def _on_line(self, running: _Running, line: bytes) -> None:
+    def _on_line(self, running: VectorProcess, line: bytes) -> None:
         if running is not self._running:
             return
         if not line:
-            if running.process.returncode:
+            if running.has_failed:
                 self._fail(running.how_it_ended)
             self._forget()
             return
@@ -366,9 +277,3 @@ def _meaning(answer: Compared, sent: _Sent) -> Meaning | None:
 
 def _nothing() -> None:
     """Do nothing: the meaning was given."""
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:
-        raise TypeError("the process was started without pipes")
-    return pipe

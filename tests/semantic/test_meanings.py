@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sentence_models import tiny
 
-from search_mcp.gateway import meanings
+from search_mcp.gateway import meanings, vector_process
 from search_mcp.gateway.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.search import Meaning
 from search_mcp.semantic import choice
@@ -247,9 +247,9 @@ async def test_a_wrong_line_ends_the_process(
     line: str | Compared,
     fault: str,
 ) -> None:
-    monkeypatch.setattr(meanings, "LONGEST_LINE", 4_000)
+    monkeypatch.setattr(vector_process, "LONGEST_LINE", 4_000)
     text = line if isinstance(line, str) else payload.encode_bytes(line).decode()
-    ending = "" if len(text) > meanings.LONGEST_LINE else "\n"  # a line that is too long has no end
+    ending = "" if len(text) > vector_process.LONGEST_LINE else "\n"  # a line that is too long has no end
     ask = new(stub(f"print({text!r}, end={ending!r}, flush=True); import sys; sys.stdin.read()"), 30.0)
     with caplog.at_level(logging.WARNING):
         assert await ask("time") is None
@@ -261,8 +261,8 @@ async def test_a_wrong_line_ends_the_process(
 async def test_a_process_that_does_not_answer_is_sent_no_more(
     new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_queries: int, most_bytes: int
 ) -> None:
-    monkeypatch.setattr(meanings, "MOST_UNANSWERED", most_queries)
-    monkeypatch.setattr(meanings, "MOST_UNANSWERED_BYTES", most_bytes)
+    monkeypatch.setattr(vector_process, "MOST_UNANSWERED", most_queries)
+    monkeypatch.setattr(vector_process, "MOST_UNANSWERED_BYTES", most_bytes)
     report = tmp_path / "length"
     ask = new(stub(f"import sys; n = len(sys.stdin.read()); open({str(report)!r}, 'w').write(str(n))"), 0.0)
     for number in range(20):

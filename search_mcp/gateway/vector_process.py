@@ -1,0 +1,119 @@
+"""The process that makes vectors, seen from `serve`: what is sent to it and what it has not answered.
+
+It is `semantic/worker`.
+"""
+
+import contextlib
+import logging
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import IO
+
+from search_mcp.semantic.lines import Query
+from search_mcp.wire import payload
+
+log = logging.getLogger(__name__)
+
+MOST_UNANSWERED = 50
+"""Queries to which the process owes an answer; further ones have no meaning at once."""
+MOST_UNANSWERED_BYTES = 32 << 20
+"""The same for the size of these queries, with the texts of catalogues that changed before them."""
+LONGEST_LINE = 16 << 20
+"""Bytes of a line of the process: the similarities of three million texts."""
+LONGEST_ERROR_LINE = 1 << 16
+
+
+class VectorProcess:
+    """One process; its pipes are read and written by threads, because a large catalogue is more than a pipe holds."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start it.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._unanswered: dict[int, int] = {}  # bytes that were sent for each query
+        self._stderr_tail = ""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the process has to answer before it is sent more."""
+        return len(self._unanswered) >= MOST_UNANSWERED or sum(self._unanswered.values()) >= MOST_UNANSWERED_BYTES
+
+    def start(self, on_line: Callable[[bytes], None]) -> None:
+        """Begin to read and write; `on_line` is called by a thread, with an empty line when the process has ended."""
+        threading.Thread(target=self._read, args=(on_line,), name="meanings reader", daemon=True).start()
+        threading.Thread(target=self._write, name="meanings writer", daemon=True).start()
+
+    def send(self, line: object) -> int:
+        """Send a line, and return its length."""
+        encoded = payload.encode_bytes(line) + b"\n"
+        self._lines.put(encoded)
+        return len(encoded)
+
+    def ask(self, query: Query, bytes_before: int) -> None:
+        """Send a query, after so many bytes of texts for it."""
+        self._unanswered[query.number] = bytes_before + self.send(query)
+
+    def note_answer(self, number: int) -> None:
+        self._unanswered.pop(number, None)
+
+    def end(self) -> None:
+        """Close the stdin of the process, which ends it; one that was stopped goes on for that."""
+        self._lines.put(None)
+        if sys.platform != "win32":
+            self._process.send_signal(signal.SIGCONT)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended with an error."""
+        return bool(self._process.returncode)
+
+    @property
+    def how_it_ended(self) -> str:
+        words = f" ({self._stderr_tail})" if self._stderr_tail else ""
+        return f"its process ended with {self._process.returncode}{words}"
+
+    def _write(self) -> None:
+        pipe = _pipe(self._process.stdin)
+        with contextlib.suppress(OSError), pipe:  # the process has ended; the reader notices it
+            while (line := self._lines.get()) is not None:
+                pipe.write(line)
+                pipe.flush()
+
+    def _read(self, on_line: Callable[[bytes], None]) -> None:
+        errors = threading.Thread(target=self._read_errors, name="meanings stderr", daemon=True)
+        errors.start()
+        with _pipe(self._process.stdout) as pipe:
+            for line in iter(partial(pipe.readline, LONGEST_LINE), b""):
+                on_line(line)
+        errors.join()
+        self._process.wait()
+        on_line(b"")
+        self.end()  # the writer
+
+    def _read_errors(self) -> None:
+        with _pipe(self._process.stderr) as pipe:
+            for line in iter(partial(pipe.readline, LONGEST_ERROR_LINE), b""):
+                if text := line.decode(errors="replace").strip():
+                    self._stderr_tail = text[:500]
+                    log.debug("= search by meaning: %s", self._stderr_tail)
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise TypeError("the process was started without pipes")
+    return pipe

@@ -1,0 +1,295 @@
+"""The texts of catalogues with their vectors, and the comparison of queries with them.
+
+Several processes share the file of vectors: one of them at a time encodes a batch, the others find it in the file.
+"""
+
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from search_mcp.files import locked
+from search_mcp.semantic.encoding import ChangedError, EncodingError, TextEncoder
+from search_mcp.semantic.lines import Compared, Query
+from search_mcp.semantic.vector_store import VectorStore
+
+SHARED_BATCH = 32
+"""Texts looked for in the file at once, because another process may have encoded them."""
+BUSY_SECONDS = 0.1
+"""Pause while another process encodes."""
+MOST_REFUSALS = 100
+"""Refusals of the lock without new vectors in the file, about ten seconds; then texts are encoded without it."""
+MOST_REFUSALS_OF_ADDRESS = 700
+"""The same for an address, which may take a minute to load its model."""
+RETRY_SECONDS = 30.0
+MOST_RETRY_SECONDS = 600.0
+"""Pause after vectors could not be made, which is doubled each time up to this."""
+STORED = "<f2"
+"""Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
+STORED_BYTES = 2
+DIGITS = 4
+"""Digits of a similarity; later ones depend on the texts that were encoded together."""
+
+
+class _Rows:
+    """The vectors of texts, as the first rows of a matrix; all have one length."""
+
+    def __init__(self, numpy: Any) -> None:
+        self._numpy = numpy
+        self._rows: Any = None
+        self.positions: dict[str, int] = {}
+
+    @property
+    def width(self) -> int:
+        """The length of a vector; 0 without any."""
+        return 0 if self._rows is None else int(self._rows.shape[1])
+
+    @property
+    def matrix(self) -> Any:
+        return self._rows[: len(self.positions)]
+
+    def add(self, vectors: Iterable[tuple[str, Any]]) -> None:
+        for text, vector in vectors:
+            count = len(self.positions)
+            if self._rows is None:
+                self._rows = self._numpy.empty((64, len(vector)), self._numpy.float32)
+            elif count == len(self._rows):
+                self._rows = self._numpy.concatenate([self._rows, self._numpy.empty_like(self._rows)])
+            self._rows[self.positions.setdefault(text, count)] = vector
+
+    def keep(self, texts: Iterable[str]) -> None:
+        """Keep only the vectors of these texts."""
+        kept = [text for text in dict.fromkeys(texts) if text in self.positions]
+        if len(kept) < len(self.positions):
+            self._rows = self._rows[[self.positions[text] for text in kept]] if kept else None
+            self.positions = {text: position for position, text in enumerate(kept)}
+
+
+class Comparison:
+    """The texts of catalogues with their vectors, and the comparison of queries with one catalogue."""
+
+    def __init__(
+        self, encoder: TextEncoder, store: VectorStore, lock: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._encoder, self._store, self._lock, self._clock = encoder, store, lock, clock
+        self._numpy: Any = import_module("numpy")
+        self._catalogues: dict[int, Sequence[str]] = {}
+        self._rows = _Rows(self._numpy)
+        self._missing: list[str] = []  # the last is the next
+        self._reads_file = True
+        self._refusals = 0  # of the lock, one after another
+        self._due = 0.0  # when texts are encoded again
+        self._retry_seconds = RETRY_SECONDS
+        self._of_encoder = self._of_file = ""
+        self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch of another thread
+        self._encoded: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its vectors, or an exception
+        self.on_encoded: Callable[[], None] = _nothing  # called by that thread; `finish` is to be called then
+
+    @property
+    def problem(self) -> str:
+        """The reason why vectors cannot be made, or are not kept; empty if there is none."""
+        return self._of_encoder or self._of_file
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._missing
+
+    @property
+    def is_encoding(self) -> bool:
+        """Whether another thread makes vectors."""
+        return self._under_way is not None
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether no vectors are made for some time."""
+        return bool(self._of_encoder)
+
+    @property
+    def pause(self) -> float:
+        """The time until texts are to be encoded, in seconds."""
+        return max(0.0, self._due - self._clock())
+
+    def use(self, catalogue: int, texts: Sequence[str]) -> None:
+        """Compare queries of a catalogue with these texts from now on; vectors of texts that stay are kept."""
+        self._catalogues[catalogue] = texts
+        self._look_again()
+
+    def forget(self, catalogue: int) -> None:
+        if self._catalogues.pop(catalogue, None) is not None:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        every = dict.fromkeys(text for texts in self._catalogues.values() for text in texts)
+        self._rows.keep(every)
+        missing = [text for text in every if text not in self._rows.positions]
+        asked_for = set(self._missing)
+        self._add(self._stored([text for text in missing if text not in asked_for]))
+        self._missing = self._in_order(asked_for)
+
+    def _in_order(self, asked_for: Container[str]) -> list[str]:
+        """Return the texts without a vector, the next one last, so that no catalogue and no text waits for ever.
+
+        Catalogues take turns. In each, new texts come after those that wait already, because some servers change their
+        texts all the time. Short texts come first: most tools are compared early, and texts of one length are encoded
+        without padding.
+        """
+        turns: dict[str, int] = {}
+        for texts in self._catalogues.values():
+            missing = (text for text in dict.fromkeys(texts) if text not in self._rows.positions)
+            for turn, text in enumerate(sorted(missing, key=lambda text: (text not in asked_for, len(text)))):
+                turns[text] = min(turn, turns.get(text, turn))
+        return sorted(turns, key=turns.__getitem__, reverse=True)
+
+    def compare(self, asked: Query) -> Compared:
+        """Compare a query with all texts of its catalogue; without a vector of the query, with none."""
+        numpy = self._numpy
+        texts = self._catalogues.get(asked.catalogue, ())
+        vector = self._vector(asked.query)
+        if vector is None or not self._rows.positions:
+            return Compared(asked.number, numpy.full(len(texts), numpy.nan, "<f4").tobytes(), [], len(texts))
+        # Not a matrix product: its last digits depend on the position of a row, so equal texts would not tie.
+        cosines = numpy.einsum("ij,j->i", self._rows.matrix, vector)
+        unrelated = self._encoder.unrelated
+        found = numpy.append(numpy.round((cosines - unrelated) / (1.0 - unrelated), DIGITS), numpy.nan)
+        # A text without a vector has the last position, which is not a number.
+        places = numpy.fromiter((self._rows.positions.get(text, -1) for text in texts), numpy.intp, len(texts))
+        found = found[places].astype("<f4")
+        order = numpy.argsort(-found, kind="stable")[: asked.most_nearest]
+        nearest = [int(position) for position in order if not numpy.isnan(found[position])]
+        missing = int((places < 0).sum())
+        return Compared(asked.number, found.tobytes(), nearest, missing, self._encoder.knows_all_languages)
+
+    def _vector(self, query: str) -> Any:
+        """Return the vector of a query; `None` if it cannot be made now."""
+        if self._of_encoder and self.pause:
+            return None
+        try:
+            vector = self._encoder.query(query)
+        except ChangedError:
+            raise
+        except EncodingError as exc:
+            self._fail(exc)
+            return None
+        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
+        self._note_width(len(vector))
+        return vector
+
+    def encode_some(self) -> None:
+        """Make the vectors of a few texts, unless another process is doing so.
+
+        They are kept in memory even if the file cannot be written. A process that was stopped while it had the lock is
+        not waited for.
+        """
+        most_refusals = MOST_REFUSALS_OF_ADDRESS if self._encoder.waits else MOST_REFUSALS
+        has_waited = self._refusals >= most_refusals
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(contextlib.nullcontext() if has_waited else locked(self._lock, 0.0))
+            except TimeoutError:
+                self._refusals = 0 if self._take_stored() else self._refusals + 1
+                self._due = self._clock() + BUSY_SECONDS
+                return
+            self._due = 0.0
+            self._take_stored()
+            batch = self._missing[-self._encoder.batch :]
+            if batch and self._encoder.waits:
+                self._begin(batch, held.pop_all())
+            elif batch:
+                self._take(batch, partial(self._encoder.texts, batch))
+        self._refusals = most_refusals if has_waited and not self.is_complete else 0
+
+    def _take_stored(self) -> bool:
+        """Take vectors of the next texts that another process made; return whether there are any."""
+        before = len(self._missing)
+        self._add(self._stored(self._missing[-max(SHARED_BATCH, self._encoder.batch) :]))
+        self._missing = [text for text in self._missing if text not in self._rows.positions]
+        return len(self._missing) < before
+
+    def _begin(self, batch: Sequence[str], held: contextlib.ExitStack) -> None:
+        """Let another thread encode a batch, so that queries do not wait for it; the lock is held meanwhile."""
+        self._under_way = batch, held
+        # A daemon: a process that ends does not wait for an answer.
+        threading.Thread(target=self._encode, args=(batch,), name="texts", daemon=True).start()
+
+    def _encode(self, batch: Sequence[str]) -> None:
+        try:
+            self._encoded.put(self._encoder.texts(batch))
+        except Exception as exc:  # raised again by the thread that takes it
+            self._encoded.put(exc)
+        self.on_encoded()
+
+    def finish(self) -> None:
+        """Take the vectors that another thread made.
+
+        Raises:
+            ChangedError: the process must end.
+        """
+        if self._under_way is not None:
+            (batch, held), self._under_way = self._under_way, None
+            with held:
+                self._take(batch, self._result)
+
+    def _result(self) -> Any:
+        found = self._encoded.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _take(self, batch: Sequence[str], encoded: Callable[[], Any]) -> None:
+        try:
+            rows = encoded().astype(STORED)
+        except ChangedError:
+            raise
+        except EncodingError as exc:
+            self._fail(exc)
+            return
+        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
+        self._note_width(rows.shape[1])
+        vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
+        self._add(vectors)
+        self._missing = [text for text in self._missing if text not in vectors]
+        try:
+            self._store.write(vectors)
+            self._of_file = ""
+        except (OSError, sqlite3.Error) as exc:
+            self._note_file(exc)
+
+    def _note_width(self, width: int) -> None:
+        """Make all vectors again if those in the file have another length: the model behind an address is another."""
+        if self._rows.width not in (0, width):
+            self._reads_file = False
+            self._rows = _Rows(self._numpy)
+            self._look_again()
+
+    def _add(self, stored: dict[str, bytes]) -> None:
+        numpy = self._numpy
+        # A damaged file may have anything.
+        whole = ((text, vector) for text, vector in stored.items() if vector and not len(vector) % STORED_BYTES)
+        vectors = {text: numpy.frombuffer(vector, STORED) for text, vector in whole}
+        width = self._rows.width or max(map(len, vectors.values()), default=0)
+        self._rows.add((text, vector) for text, vector in vectors.items() if len(vector) == width)
+
+    def _stored(self, texts: Sequence[str]) -> dict[str, bytes]:
+        try:
+            return self._store.read(texts) if texts and self._reads_file else {}
+        except (OSError, sqlite3.Error) as exc:
+            self._note_file(exc)
+            return {}
+
+    def _fail(self, exc: EncodingError) -> None:
+        self._of_encoder = str(exc)
+        self._due = self._clock() + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, MOST_RETRY_SECONDS)
+
+    def _note_file(self, exc: Exception) -> None:
+        self._of_file = f"vectors are not kept on disk: {exc}"
+
+
+def _nothing() -> None:
+    """Do nothing: no other thread encodes."""
