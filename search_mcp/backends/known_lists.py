@@ -48,10 +48,11 @@ log = logging.getLogger(__name__)
 LIST_SECONDS = 60.0
 """Time limit for reading a list; after that it counts as unavailable."""
 CHANGES_IN_A_ROW = 5
-"""Most changes in quick succession after which a list is read immediately; after that, every `CHANGE_SECONDS`."""
+"""Most changes in quick succession after which a list is read immediately; after that, there is a pause each time."""
 CHANGE_SECONDS = 0.5
-"""Longest time between two changes in quick succession; shortest time between two readings of a list that changes
-endlessly."""
+"""This pause, and the longest time between two changes in quick succession."""
+CHANGE_SECONDS_PER_ENTRY = 0.002
+"""The same for each entry of a list that is so long that this is more: all of them are compared and indexed again."""
 LONGEST_RETRY_SECONDS = 60.0
 """Longest pause after a reading that got no answer; the first pause is one second."""
 FRESH_SECONDS = 1.0
@@ -278,10 +279,16 @@ class KnownLists:
                 self._remember(dialect.capabilities)
             self.on_compared()
             await stale.wait()
-            is_soon = self._dependencies.clock() - self._read_at[kind] < CHANGE_SECONDS
+            pause = self._pause_between_changes(kind)
+            is_soon = self._dependencies.clock() - self._read_at[kind] < pause
             in_a_row = in_a_row + 1 if is_soon else 0
             if in_a_row > CHANGES_IN_A_ROW:  # a server may announce a change at every reading
-                await anyio.sleep(CHANGE_SECONDS)
+                await anyio.sleep(pause)
+
+    def _pause_between_changes(self, kind: Kind) -> float:
+        server_list = self._lists.get(kind)
+        entries = 0 if server_list is None else len(server_list.entries)
+        return max(CHANGE_SECONDS, CHANGE_SECONDS_PER_ENTRY * entries)
 
     async def _outlast(self, kind: Kind, failure: RequestFailure, stale: asyncio.Event) -> bool:
         """Wait after a reading that got no answer; return false if only the next connection can read the list.

@@ -1,7 +1,9 @@
-"""Reading the lists of a server that announces changes endlessly while its lists cannot be read."""
+"""Reading the lists of a server that announces changes endlessly."""
 
 from typing import cast
 
+import anyio
+import pytest
 from conversations.stillness import StillLoop
 
 from search_mcp.backends.dependencies import Dependencies
@@ -9,7 +11,7 @@ from search_mcp.backends.known_lists import CHANGE_SECONDS, KnownLists
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import ServerCapabilities
+from search_mcp.model.servers import Entry, ListChanged, ServerCapabilities, ServerList
 from search_mcp.wire.inflight import RequestFailure
 from search_mcp.wire.peer import RequestFailedError
 
@@ -38,5 +40,41 @@ def test_a_list_that_fails_is_not_read_at_every_announcement() -> None:
     loop.let_pass(10)
     assert dialect.readings == 1 + 10 / CHANGE_SECONDS
     task.cancel()
+    loop.settle()
+    loop.close()
+
+
+class Changing:
+    """A dialect whose server announces a change every second."""
+
+    capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS}))
+
+    def __init__(self, known: KnownLists, count: int) -> None:
+        self._known, self._count = known, count
+        self.readings = 0
+
+    async def read_list(self, kind: Kind) -> None:
+        self.readings += 1
+        entries = tuple(Entry(f"tool_{number}", {}) for number in range(self._count))
+        self._known.hear(ListChanged("there", kind, ServerList(entries)))
+
+    async def announce(self) -> None:
+        while True:
+            await anyio.sleep(1)
+            self._known.mark_stale({Kind.TOOLS}, is_announced=True)
+
+
+@pytest.mark.parametrize(("count", "readings"), [(10, 60), (4_000, 12)])
+def test_a_long_list_that_changes_all_the_time_is_read_less_often(count: int, readings: int) -> None:
+    """It is read at once for the first changes, then every eight seconds."""
+    loop = StillLoop()
+    known = KnownLists(ServerConfig(name="there", command=""), lambda _news: None, Dependencies(clock=loop.time))
+    dialect = Changing(known, count)
+    known.meet(dialect.capabilities)
+    tasks = [loop.create_task(known.keep(cast(BackDialect, dialect))), loop.create_task(dialect.announce())]
+    loop.let_pass(60)
+    assert dialect.readings == pytest.approx(readings, abs=2)
+    for task in tasks:
+        task.cancel()
     loop.settle()
     loop.close()
