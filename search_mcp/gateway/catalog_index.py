@@ -48,7 +48,8 @@ class _Listed(Struct, frozen=True):
 
     def documents(self) -> Iterator[Document]:
         """Give the entries one by one, because decoding a schema takes time."""
-        longest = max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // len(self.entries)))
+        count = 1 << (len(self.entries) - 1).bit_length()  # rounded up: one entry more must not change all others
+        longest = max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // count))
         for each in self.entries:
             is_prompt = self.search_kind == "prompts"
             yield Document(

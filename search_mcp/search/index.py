@@ -1,8 +1,8 @@
 """The index of all tools, and the search in it: adds and removes servers, ranks tools for a query, explains ranks.
 
-Each server is added and removed separately; nothing is rebuilt. A tool's name is opaque here: returned, never parsed.
-Pure except for the word lists, which the first query reads: no clock, no randomness, no logging. The answer does not
-depend on the order in which tools were added.
+Each server is added and removed separately, and of a server only the tools that changed. A tool's name is opaque here:
+returned, never parsed. Pure except for the word lists, which the first query reads: no clock, no randomness, no
+logging. The answer does not depend on the order in which tools were added.
 """
 
 import heapq
@@ -64,6 +64,8 @@ class Answer:
     fits: bool  # whether the first tool clearly does what the query asks for
 
 
+_OfServers: TypeAlias = dict[tuple[str, ...], tuple[dict[str, float], set[str]]]
+"""The unsaturated weights and the words of servers, by their texts; tools of one server have them in common."""
 _SortKey: TypeAlias = tuple[float, bool, int, Effect, str, int]
 """Negated score, whether the tool is destructive, position of its server, effect, name, number."""
 _ANY_ORDER: Mapping[str, int] = MappingProxyType({})
@@ -83,6 +85,14 @@ class _IndexedTool:
         return next((term for term in self.tool_terms if term not in self.server_terms), "")
 
 
+class _IndexedServer:
+    """The tools of one server: their numbers by name, and their words, each with the number of tools that have it."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.words: dict[str, int] = {}
+
+
 class Index:
     """Searchable tools, by server."""
 
@@ -93,7 +103,7 @@ class Index:
         self._expansion = Expansion(self._analyzer, self._postings, self._spelling)
         self._names = Names()
         self._tools: dict[int, _IndexedTool] = {}
-        self._servers: dict[str, tuple[list[int], set[str]]] = {}  # numbers of its tools, and their words
+        self._servers: dict[str, _IndexedServer] = {}
         self._next = 0
 
     def __len__(self) -> int:
@@ -107,17 +117,20 @@ class Index:
     def adding(self, server: str, documents: Iterable[Document]) -> Iterator[None]:
         """Replace the server's tools in steps of one tool, between which other work can run; names must be unique.
 
-        Until the last step some of the server's tools are not found.
+        Equal tools are kept. Until the last step some of the others are not found, or found as they were.
         """
-        yield from self.removing(server)
-        numbers, spelt = self._servers[server] = [], set()
-        shared: dict[tuple[str, ...], dict[str, float]] = {}
+        held = self._servers.setdefault(server, _IndexedServer())
+        gone = dict(held.numbers)
+        shared: _OfServers = {}
         for document in documents:
-            seen: set[str] = set()
-            numbers.append(self._insert(document, shared, seen))
-            new = set(spellings(seen)) - spelt
-            self._spelling.add(new)
-            spelt |= new
+            number = gone.pop(document.name, None)
+            if number is None or self._tools[number].document != document:
+                if number is not None:
+                    self._take_out(held, number, shared)
+                self._insert(held, document, shared)
+            yield
+        for number in gone.values():
+            self._take_out(held, number, shared)
             yield
 
     def remove(self, server: str) -> None:
@@ -127,12 +140,11 @@ class Index:
 
     def removing(self, server: str) -> Iterator[None]:
         """Remove the server in steps of one tool or some words, between which other work can run."""
-        numbers, spelt = self._servers.pop(server, ([], set()))
-        for number in numbers:
-            self._postings.remove(number)
-            self._names.remove(number, self._tools.pop(number).document)
+        held = self._servers.pop(server, None) or _IndexedServer()
+        for number in held.numbers.values():
+            self._forget(number)
             yield
-        for count, word in enumerate(spelt, 1):
+        for count, word in enumerate(held.words, 1):
             self._spelling.discard((word,))
             if not count % _WORDS_A_STEP:
                 yield
@@ -227,17 +239,43 @@ class Index:
         known += map(str.casefold, words(query))
         return {terms[0]: word for word in known if len(terms := self._analyzer[word]) == 1}
 
-    def _insert(self, document: Document, shared: dict[tuple[str, ...], dict[str, float]], seen: set[str]) -> int:
-        number = self._next
+    def _insert(self, held: _IndexedServer, document: Document, shared: _OfServers) -> None:
+        number = held.numbers[document.name] = self._next
         self._next += 1
-        from_server = tuple(text for _, text in server_texts(document))
-        if from_server not in shared:
-            shared[from_server] = weigh(server_texts(document), self._analyzer, seen)
-        own = weigh(tool_texts(document), self._analyzer, seen)
-        self._postings.add(number, saturated(own, shared[from_server]))
+        weights, written = self._read(document, shared)
+        self._postings.add(number, weights)
         self._names.add(number, document)
         self._tools[number] = _IndexedTool(document, self._terms(document.tool), self._terms(document.server))
-        return number
+        self._spelling.add(written - held.words.keys())
+        for word in written:
+            held.words[word] = held.words.get(word, 0) + 1
+
+    def _take_out(self, held: _IndexedServer, number: int, shared: _OfServers) -> None:
+        """Remove one tool of a server; its words go with the last tool that has them."""
+        document = self._tools[number].document
+        _, written = self._read(document, shared)
+        for word in written:
+            held.words[word] -= 1
+            if not held.words[word]:
+                del held.words[word]
+                self._spelling.discard((word,))
+        del held.numbers[document.name]
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        self._postings.remove(number)
+        self._names.remove(number, self._tools.pop(number).document)
+
+    def _read(self, document: Document, shared: _OfServers) -> tuple[Terms, set[str]]:
+        """Return the weights of a tool's terms, and its words that can be mistyped."""
+        from_server = tuple(text for _, text in server_texts(document))
+        if from_server not in shared:
+            seen: set[str] = set()
+            shared[from_server] = weigh(server_texts(document), self._analyzer, seen), seen
+        weights, of_server = shared[from_server]
+        seen = set(of_server)
+        own = weigh(tool_texts(document), self._analyzer, seen)
+        return saturated(own, weights), set(spellings(seen))
 
     def _terms(self, name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._analyzer.terms(words(name))))
@@ -266,7 +304,7 @@ class Index:
         return tools.difference(*excluded)
 
     def _tools_of(self, server: str) -> set[int]:
-        return set(self._servers[server][0]) if server in self._servers else self._names.of_server(server)
+        return set(self._servers[server].numbers.values()) if server in self._servers else self._names.of_server(server)
 
     def _fits(self, parsed: Query, expanded: Expanded, best: _SortKey, meaning_factor: float) -> bool:
         score, _, _, effect, _, number = best

@@ -1,5 +1,7 @@
 """Results of searches, and properties that hold for every catalogue."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_samples import TOOLS, index_of, tool
 
-from search_mcp.search import Document, Hit, Index, build
+from search_mcp.search import Document, Hit, Index, build, documents
+from search_mcp.search.documents import Field
 
 INDEX = index_of(*TOOLS)
 
@@ -279,6 +282,39 @@ def test_a_removed_server_has_no_effect(tools: list[Document]) -> None:
     index.remove("guest")
     assert len(index) == len(TOOLS)
     assert [index.search(query, 20) for query in queries] == [INDEX.search(query, 20) for query in queries]
+
+
+LISTS = st.lists(st.sampled_from(TOOLS), max_size=6, unique_by=lambda document: document.tool)
+QUERIES = ("list files", "message", "wether", "brnch", "screnshot")
+
+
+@given(st.lists(LISTS, min_size=1, max_size=5), st.sampled_from(QUERIES))
+@settings(max_examples=200)
+def test_a_server_that_changes_is_searched_like_a_new_one(lists: list[list[Document]], query: str) -> None:
+    index = Index()
+    for each in lists:
+        documents = [replace(document, name=f"one.{document.tool}", server="one") for document in each]
+        index.add("one", documents)
+    new = Index()
+    new.add("one", documents)
+    assert index.search(query, 10) == new.search(query, 10)
+    index.remove("one")
+    assert index.search(query, 10) == []
+
+
+def test_only_the_tools_that_changed_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def tool_texts(document: Document) -> Iterator[tuple[Field, str]]:
+        read.append(document.tool)
+        return documents.tool_texts(document)
+
+    index = Index()
+    tools = [tool("fs", f"read_{number}", "Reads.") for number in range(5)]
+    index.add("fs", tools)
+    monkeypatch.setattr("search_mcp.search.index.tool_texts", tool_texts)
+    index.add("fs", [*tools[:3], tool("fs", "read_3", "Reads it all.")])
+    assert sorted(read) == ["read_3", "read_3", "read_4"]  # as it was and as it is, and what is gone
 
 
 def test_adding_a_server_again_replaces_its_tools() -> None:
