@@ -25,6 +25,7 @@ _INSIDE = re.compile(rb'["\\]')
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]*"),"(?:result|error)":')
 """The beginning of a response of the engine, which writes its members in this order."""
 _QUOTE = ord('"')
+_UNREADABLE: tuple[tuple[Json, ...], bool] = (), False
 
 
 def is_one_line(data: bytes) -> bool:
@@ -48,16 +49,16 @@ class Piece(NamedTuple):
         Long members may be missing. It is a step of its own, so that data is passed on first.
         """
         line = self.line
-        if found := _ANSWER.match(line):
-            identifier = found[1]
+        if answer := _ANSWER.match(line):
+            identifier = answer[1]
             if identifier[0] == _QUOTE:
-                return _messages(b'{"id":%b}' % identifier)
+                return _messages(b'{"id":%b}' % identifier) or _UNREADABLE
             return ({"id": int(identifier)},), False
-        if len(line) > PARSED_BYTES:
-            outline = Outline()
-            outline.feed(line)
-            line = outline.text()
-        return _messages(line)
+        if len(line) <= PARSED_BYTES and (found := _messages(line)) is not None:
+            return found
+        outline = Outline()  # of a long line, or of one with a member that Python refuses, such as a huge number
+        outline.feed(line)
+        return _messages(outline.text()) or _UNREADABLE
 
 
 class Outline:
@@ -210,11 +211,11 @@ class Lines:
         return Piece(data, data, True, True)
 
 
-def _messages(text: bytes) -> tuple[tuple[Json, ...], bool]:
-    """Return the objects of a line, and whether they are a batch; none for text that is not JSON."""
+def _messages(text: bytes) -> tuple[tuple[Json, ...], bool] | None:
+    """Return the objects of a line, and whether they are a batch; `None` if it cannot be read."""
     try:
         value = json.loads(text) if text.strip() else None
     except (ValueError, RecursionError):
-        return (), False
+        return None
     found = value if isinstance(value, list) else [value]
     return tuple(each for each in found if isinstance(each, dict)), isinstance(value, list)

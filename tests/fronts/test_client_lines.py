@@ -77,6 +77,13 @@ def test_the_id_of_a_long_line_is_found(size: int, is_answer: bool) -> None:
     assert max(len(piece.data) for piece in pieces) <= HELD_BYTES + 50_000
 
 
+@pytest.mark.parametrize("value", [b"9" * 5_000, b"[" * 20_000 + b"]" * 20_000], ids=["a huge number", "very deep"])
+def test_a_message_is_read_although_python_refuses_a_part_of_it(value: bytes) -> None:
+    (piece,) = Lines().feed(b'{"id": 7, "method": "tools/call", "params": {"x": %b}}\n' % value)
+    (message,), _ = piece.read()
+    assert (message["id"], message["method"]) == (7, "tools/call")
+
+
 def test_memory_for_a_long_line_is_bounded() -> None:
     lines = Lines()
     for _ in range(100):
