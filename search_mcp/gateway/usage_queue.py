@@ -119,10 +119,13 @@ class UsageQueue:
         return [_with_tokens(row, text, tokens.get(text)) if text is not None else row for row, text in taken]
 
     def _load(self) -> bool:
-        """Load the database library, with the first calls that are written; return false if this Python has none."""
+        """Load the database library, with the first calls that are written; return false if that fails.
+
+        This Python may have none, or this process too many open files.
+        """
         try:
             loaded = import_module("search_mcp.gateway.usage_store")
-        except ImportError as exc:
+        except (ImportError, OSError) as exc:
             if not self._has_warned:
                 self._has_warned = True
                 log.warning("! calls are not recorded: %s", exc)

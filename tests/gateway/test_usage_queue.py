@@ -5,11 +5,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import tiny_encoding
 
+from search_mcp.gateway import usage_queue
 from search_mcp.gateway.result_sizes import LONGEST_BEGINNING
 from search_mcp.gateway.token_counter import TokenCounter
 from search_mcp.gateway.usage_queue import MANY, MOST_KEPT, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
@@ -74,6 +75,27 @@ def test_calls_are_gathered_and_written_by_another_thread(threads: Threads) -> N
     assert threads.pass_time() == [WAIT_SECONDS]
     threads.carry_out()
     assert threads.written() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("failure", [ImportError("no _sqlite3"), OSError(24, "Too many open files")])
+def test_calls_are_written_once_the_database_can_be_loaded(
+    threads: Threads, failure: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(_module: str) -> NoReturn:
+        raise failure
+
+    threads.queue._store = None
+    with monkeypatch.context() as patches:
+        patches.setattr(usage_queue, "import_module", fails)
+        for name in "ab":
+            threads.add(name)
+            threads.pass_time()
+            threads.carry_out()
+    assert [record.getMessage() for record in caplog.records] == [f"! calls are not recorded: {failure}"]
+    threads.add("c")
+    threads.pass_time()
+    threads.carry_out()
+    assert threads.written() == ["c"]
 
 
 def test_many_calls_are_written_at_once_and_queued_once(threads: Threads) -> None:
