@@ -115,6 +115,7 @@ def introduction(options: Options) -> Json:
         "subset": options.servers,
         "folder": os.getcwd(),  # noqa: PTH109
         "variables": dict(os.environ),
+        "first_id": 1,
         "parent": parent_name(),
         "parent_pid": os.getppid(),
     }

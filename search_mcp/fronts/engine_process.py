@@ -72,9 +72,12 @@ class Socket:
         self._server: asyncio.Server
 
     async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
+        # asyncio repeats an `accept` that fails `backlog` times, and logs each: in a process with too many open files,
+        # a thousand tracebacks a second for one connection that waits. https://github.com/python/cpython/issues/151615
         self._server = await asyncio.get_running_loop().create_unix_server(
-            lambda: Connection(on_hello), sock=self._listening, backlog=WAITING_CONNECTIONS
+            lambda: Connection(on_hello), sock=self._listening, backlog=1
         )
+        self._listening.listen(WAITING_CONNECTIONS)
 
     def close(self) -> None:
         """Remove the socket from its folder, unless another engine has made one in its place."""

@@ -19,7 +19,15 @@ END = b"\x04"
 Json = dict[str, Any]
 
 _MEMBERS: dict[str, dict[str, Any]] = {
-    "serve": {"config": str | None, "client": str | None, "log_level": str | None, "folder": str, "variables": dict},
+    "serve": {
+        "config": str | None,
+        "client": str | None,
+        "log_level": str | None,
+        "subset": str | None,
+        "folder": str,
+        "variables": dict,
+        "first_id": int,
+    },
     "servers": {"config": str | None, "folder": str, "variables": dict, "servers": list, "cache": str},
 }
 """The types of the members that a request must have."""

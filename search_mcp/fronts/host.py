@@ -55,6 +55,8 @@ log = logging.getLogger(__name__)
 
 CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
 """Times to read a client's configuration, and what is cached of its servers; the adapter waits two seconds in all."""
+SPARE_FILES = 64
+"""Files that this process may open before it takes another client: its pipes and those of a dozen servers."""
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
@@ -78,7 +80,7 @@ def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
     Raises:
         ConfigError: it cannot be read, or it is wrong.
     """
-    expression: str | None = first.get("subset")
+    expression: str | None = first["subset"]
     subset = parse(expression) if expression is not None else None
     try:
         return _opened(first, variables, subset)
@@ -275,8 +277,13 @@ class Host:
         variables = first["variables"]
         profile_name = first["client"]
         is_known = profile_name is None or profile_name in BY_NAME
-        if not is_known or first["log_level"] not in LOG_LEVELS or not isinstance(first.get("subset"), str | None):
+        if not is_known or first["log_level"] not in LOG_LEVELS:
             connection.answer({"alone": "an option has an unknown value", "misconfigured": True})
+            connection.close()
+            return
+        if not _may_open(SPARE_FILES):
+            log.warning("! a client serves itself, because this process has too many open files")
+            connection.answer({"alone": "the engine has too many open files"})
             connection.close()
             return
         opened = await _read(partial(open_configuration, first, variables), connection)
@@ -297,11 +304,11 @@ class Host:
         aggregator = Aggregator(config, dependencies, source, self._load_kept_results, self._load_token_counter)
         client = Client(aggregator)
         session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
-        limit, first_id = config.settings.max_message_bytes, int(first.get("first_id", 1))
+        limit, first_id = config.settings.max_message_bytes, first["first_id"]
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
-            number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first.get("subset")
+            number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first["subset"]
         )
         answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
         try:
@@ -366,6 +373,17 @@ class Host:
             variables=dict(first["variables"]),
             folder=str(first["folder"]),
         )
+
+
+def _may_open(files: int) -> bool:
+    """Return whether this process may open so many files more."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(files):
+                opened.callback(os.close, os.dup(1))
+        except OSError:
+            return False
+    return True
 
 
 async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | None:

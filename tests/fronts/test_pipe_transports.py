@@ -139,6 +139,8 @@ class Bench:
             "config": str(config),
             "client": None,
             "log_level": None,
+            "subset": None,
+            "first_id": 1,
             "folder": str(folder),
             "variables": {},
         }

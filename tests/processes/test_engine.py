@@ -514,6 +514,26 @@ def test_a_client_is_served_alone_by_an_engine_that_may_not_open_more_files(tmp_
         assert "! client 1 cannot be given pipes, and serves itself: [Errno 24]" in home.log.read_text()
 
 
+def test_an_engine_with_too_many_open_files_takes_no_further_client(tmp_path: Path) -> None:
+    resource: Any = pytest.importorskip("resource")
+    with Home(tmp_path, ECHO) as home, home.client() as first:
+        first.opens()
+        assert first.calls("one.echo", words="up") == "up"
+        engine = home.engine()["pid"]
+        limits = resource.prlimit(engine, resource.RLIMIT_NOFILE)
+        highest = max(int(each.name) for each in Path(f"/proc/{engine}/fd").iterdir())
+        resource.prlimit(engine, resource.RLIMIT_NOFILE, (highest + 30, limits[1]))
+        with home.client() as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+        assert client.stderr.count(b"no shared engine (the engine has too many open files)") == 1
+        assert first.calls("one.echo", words="still up") == "still up"
+        resource.prlimit(engine, resource.RLIMIT_NOFILE, limits)
+        with home.client() as third:
+            third.opens()
+            assert len(home.engine()["clients"]) == 2
+
+
 def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, contextlib.ExitStack() as stack:
         assert home.client().types("engine", "status").stdout == "No shared engine is running.\n"

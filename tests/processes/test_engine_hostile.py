@@ -49,7 +49,11 @@ class Hostile:
         first = {"config": str(home.config), "folder": str(home.folder), "variables": variables}
         (path,) = home.sockets()
         place = Meeting(str(path.parent), path.stem)
-        joined = join(place, {"wants": "serve", "client": None, "log_level": None, **first}, SECONDS)
+        joined = join(
+            place,
+            {"wants": "serve", "client": None, "log_level": None, "subset": None, "first_id": 1, **first},
+            SECONDS,
+        )
         assert isinstance(joined, Piped)
         self._lines, self._messages = BufferedReader(joined.incoming), joined.outgoing
 
