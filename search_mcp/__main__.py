@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from search_mcp.collector import NEW_OBJECTS, THRESHOLDS
+from search_mcp.fronts.standard_streams import missing
 
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
 HELP_OPTIONS = {"-h", "--help"}
@@ -35,12 +36,11 @@ def _fill_gaps() -> bool:
     Otherwise the next file that is opened gets the free descriptor: output of libraries would go to a pipe, and our log
     to the client.
     """
-    is_complete = True
+    is_complete = not missing() and sys.stderr is not None
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            is_complete = False
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live

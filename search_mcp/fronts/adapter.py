@@ -21,7 +21,6 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import Joined, MisconfiguredError, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
 from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
-from search_mcp.fronts.standard_streams import missing
 
 UNREAD_BYTES = 1 << 20
 """Bytes that may wait for the client before the engine is no longer read."""
@@ -65,8 +64,6 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
 
     `file` is its configuration, `greeting` a text for stderr once there is an engine.
     """
-    if missing():
-        return None  # `serve` names them
     if not is_supported(sys.platform):
         say(SERVES_ALONE.format("not supported on this system yet"))
         return None
@@ -197,7 +194,7 @@ class Adapter:
                 self._read_engine(self._engine)
             if ready.is_client_gone:
                 self._is_client_gone = True
-            if ready.from_client:
+            if ready.from_client and not self._is_client_done:
                 self._read_client()
             self._send()
             self._write_out()
@@ -215,10 +212,10 @@ class Adapter:
     def _may_relay(self) -> bool:
         """Return whether nothing waits, so that a line that comes next may be written at once."""
         return (
-            not (self._unsent or self._to_engine or self._to_client or self._refusal or self._is_client_done)
+            not (self._unsent or self._to_engine or self._to_client or self._is_client_done)
             and not self._conversation.is_repeating
-            and self._from_client.is_between_lines
-            and self._from_engine.is_between_lines
+            and self._from_client.passes_lines_unread
+            and self._from_engine.passes_lines_unread
         )
 
     def _wait(self) -> Ready | None:
@@ -242,10 +239,11 @@ class Adapter:
             chunk = b""
         self._take_from_client(chunk)
 
-    def _take_from_client(self, chunk: bytes, written: int = 0) -> bool:
-        """Take bytes of the client, of which the first `written` are with the engine; return whether all are.
+    def _take_from_client(self, chunk: bytes, written: int = 0) -> None:
+        """Take bytes of the client, of which the first `written` are with the engine.
 
-        If some are, the bytes must be one line: it is recorded. Else they are kept, to be sent.
+        With `written`, the bytes are one line, which is recorded, and its rest is sent first. Without it, they wait in
+        `_unsent`.
         """
         self._is_client_done = not chunk
         pieces = self._from_client.feed(chunk) if chunk else self._from_client.flush()
@@ -254,7 +252,6 @@ class Adapter:
             self._record(pieces[0])
         else:
             self._unsent.extend(pieces)
-        return written == len(chunk)
 
     def _record(self, piece: Piece) -> None:
         """Record a piece that was written to the engine, at least in part."""
@@ -337,10 +334,10 @@ class Adapter:
             self._take_from_engine(chunk)
         self._lose(engine)
 
-    def _take_from_engine(self, chunk: bytes, written: int = 0) -> bool:
-        """Take bytes of the engine, of which the first `written` are with the client; return whether all are.
+    def _take_from_engine(self, chunk: bytes, written: int = 0) -> None:
+        """Take bytes of the engine, of which the first `written` are with the client.
 
-        If some are, the bytes must be one line. What is not written is passed on before it is recorded, except while
+        With `written`, the bytes are one line. What is not written is passed on before it is recorded, except while
         requests are repeated, because the answers to those are not for the client.
         """
         pieces = self._from_engine.feed(chunk)
@@ -348,14 +345,13 @@ class Adapter:
             for piece in pieces:
                 if not piece.ends or self._conversation.from_engine(piece):
                     self._to_client.put(piece.data)
-            return False
+            return
         if written < len(chunk):
             self._to_client.put(chunk[written:] if written else b"".join(piece.data for piece in pieces))
             self._write_out()
         for piece in pieces:
             if piece.ends:
                 self._conversation.from_engine(piece)
-        return written == len(chunk)
 
     def _lose(self, engine: Link) -> None:
         """Answer what the lost engine has not answered, and join another one if it can."""

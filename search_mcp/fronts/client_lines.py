@@ -29,7 +29,7 @@ _UNREADABLE: tuple[tuple[Json, ...], bool] = (), False
 
 
 def is_one_line(data: bytes) -> bool:
-    """Return whether these bytes, of which there are some, are a single line with its end."""
+    """Return whether these bytes are exactly one line with its end; they must not be empty."""
     return data.find(b"\n") + 1 == len(data)
 
 
@@ -151,7 +151,7 @@ class Lines:
         return self._outline is not None
 
     @property
-    def is_between_lines(self) -> bool:
+    def passes_lines_unread(self) -> bool:
         """Whether a whole line that comes next can be passed on before it is read."""
         return not (self._held or self._outline is not None or self._is_first)
 

@@ -91,6 +91,7 @@ class Connection(asyncio.Protocol):
             from_client, to_engine = _pipe(opened)
             from_engine, to_client = _pipe(opened)
             reader = await PipeReader.connect(from_client, client)
+            opened.callback(reader.abort)  # called before the pipe is closed, which the event loop still waits for
             writer = await PipeWriter.connect(to_client, client)
             opened.pop_all()
         self._our_ends, self._their_ends = (reader, writer), (from_engine, to_engine)
@@ -104,8 +105,8 @@ class Connection(asyncio.Protocol):
         """
         assert self._transport is not None
         connected = self._transport.get_extra_info("socket")
-        line = hello.encode({**answer, "pipes": True})
-        with socket.fromfd(connected.fileno(), connected.family, connected.type) as sending:
+        line = hello.encode(answer)
+        with connected.dup() as sending:  # asyncio's own object cannot send descriptors
             sent = socket.send_fds(sending, [line], [each.fileno() for each in self._their_ends])
         self._close_their_ends()
         self.write(line[sent:])
@@ -162,8 +163,8 @@ class Connection(asyncio.Protocol):
         for each in self._our_ends:
             each.abort()
         self._close_their_ends()
-        if self._transport is not None:
-            self._transport.abort()
+        if self._outlet is not None:
+            self._outlet.abort()
 
     def pause_reading(self) -> None:
         if self._transport is not None and self._transport.is_reading():

@@ -316,6 +316,9 @@ class Host:
             front = client.front = Front(session, writer.write, limit, first_id)
             session.tell_front = front.tell
             connection.accept(answer)
+        except BrokenPipeError:
+            log.info("= client %d has ended before it was served", number)
+            return
         except OSError as exc:
             log.warning("! client %d cannot be given pipes, and serves itself: %s", number, exc)
             connection.answer({"alone": f"the engine cannot open pipes for this client: {exc}"})

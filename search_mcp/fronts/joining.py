@@ -67,7 +67,7 @@ class Piped:
 
 
 Joined = Connected | Piped
-"""What leads to an engine: on POSIX pipes for a client, and a connection for a command; on Windows a connection."""
+"""The way to an engine: two pipes for a client on POSIX; a connection for commands, and for all on Windows."""
 
 
 def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined:
@@ -163,7 +163,8 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
             return None
         if "alone" in answer:
             raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
-        if answer.get("pipes") and len(pipes) < 2:
+        gets_pipes = first["wants"] == "serve" and isinstance(connection, socket.socket)
+        if len(pipes) != (2 if gets_pipes else 0):
             raise NoEngineError("the engine's pipes did not arrive; this process may have too many open files")
         kept.pop_all()
     if not pipes:

@@ -34,7 +34,7 @@ class PipeConnection(Connection):
     """
 
     _is_done = False  # the client sends no more
-    _accepted: Client  # after `open_streams`
+    _to_serve: Client  # after `open_streams`
 
     def _is_of_this_user(self, transport: asyncio.Transport) -> bool:
         return True
@@ -51,12 +51,12 @@ class PipeConnection(Connection):
 
     async def open_streams(self, client: Client) -> tuple[Reader, Writer]:
         """Return this pipe: it carries the client's messages."""
-        self._accepted = client
+        self._to_serve = client
         return self, self
 
     def accept(self, answer: Json) -> None:
         self.answer(answer)
-        self.serve(self._accepted)
+        self.serve(self._to_serve)
 
     def serve(self, client: Client) -> None:
         super().serve(client)

@@ -6,13 +6,14 @@ Decides how bytes are moved, not which. Standard library only, because adapters 
 import contextlib
 import os
 import select
-import stat
+import sys
 from collections.abc import Callable, Iterator
 from io import FileIO
 from typing import NamedTuple, Protocol
 
 from search_mcp.fronts.client_lines import is_one_line
 from search_mcp.fronts.joining import Joined, Piped
+from search_mcp.fronts.standard_streams import is_pollable
 
 CHUNK = 1 << 16
 """Bytes read at once."""
@@ -28,10 +29,10 @@ class Wanted(NamedTuple):
 
 
 NOTHING_WAITS = Wanted(from_client=True, from_engine=True, to_client=False, to_engine=False)
-"""What is wanted if all that was read could be written."""
+"""Waits for bytes of both sides, and for room on neither."""
 
-Taker = Callable[[bytes, int], bool]
-"""Takes bytes that were read, and how many of them are written already; returns false if relaying must stop."""
+Taker = Callable[[bytes, int], None]
+"""Takes bytes that were read, and how many of them are written already."""
 
 
 class Ready(NamedTuple):
@@ -84,9 +85,10 @@ class Streams(Protocol):
         ...
 
     def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
-        """Copy each single line to the other side, then have it taken; return at an end, at an error, or if told to.
+        """Pass on single lines until something is left to write, an end or an error.
 
-        Bytes that are not a single line are taken unwritten. Each side must be between two lines, with nothing left to
+        A line that is read alone is written to the other side, then given to its taker with the number of bytes that
+        were written; anything else is given to it unwritten. Each side must be between two lines, with nothing left to
         write. It may return at once.
         """
         ...
@@ -140,10 +142,10 @@ class Polled:
         self._poller: select.poll
         self._wanted: Wanted | None = None  # what `_poller` waits for
         self._link: Link | None = None
-        self._is_pollable = is_pollable(stdin) and is_pollable(stdout)
-        for descriptor in (stdin, stdout):
-            if is_pollable(descriptor):
-                os.set_blocking(descriptor, False)
+        pollable = [each for each in (stdin, stdout) if is_pollable(sys.platform, os.fstat(each).st_mode)]
+        self._may_relay = len(pollable) == 2
+        for descriptor in pollable:
+            os.set_blocking(descriptor, False)
 
     def attach(self, joined: Joined) -> PipeLink:
         assert isinstance(joined, Piped)
@@ -177,8 +179,8 @@ class Polled:
     def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
         """See `Streams.relay`. This runs for each request and each answer, so its steps are few."""
         assert isinstance(link, PipeLink)
-        if not self._is_pollable:
-            return  # a terminal reports its end only once, and a file is not waited for
+        if not self._may_relay:
+            return  # the end is read here and then again by the adapter; a terminal has it once, and a file never waits
         self._register(NOTHING_WAITS, link)
         poll, read, write, bytes_came = self._poller.poll, os.read, os.write, select.POLLIN
         routes = {link.incoming: (self._stdout, take_from_engine), self._stdin: (link.outgoing, take_from_client)}
@@ -199,7 +201,8 @@ class Polled:
                         written = write(target, data)
                     except OSError:
                         pass  # the adapter writes again, and handles it
-                if not take(data, written):
+                take(data, written)
+                if written < len(data):
                     return
 
     def read(self) -> bytes:
@@ -210,9 +213,3 @@ class Polled:
 
     def finish(self, seconds: float) -> None:
         """Do nothing: what was written is in the system."""
-
-
-def is_pollable(descriptor: int) -> bool:
-    """Return whether a descriptor is a pipe or a socket; a file or a terminal stays as it is for those who share it."""
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

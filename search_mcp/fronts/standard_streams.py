@@ -4,6 +4,7 @@ The only file that touches `sys.stdout`. Standard library only, because adapters
 """
 
 import os
+import stat
 import sys
 
 
@@ -25,3 +26,11 @@ def claim() -> tuple[int, int]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return protocol_in, protocol_out
+
+
+def is_pollable(platform: str, mode: int) -> bool:
+    """Return whether the event loop can wait for this descriptor: for pipes and sockets, but not on Windows.
+
+    A terminal would be left non-blocking for the shell it belongs to, and `/dev/null` cannot be waited for.
+    """
+    return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))

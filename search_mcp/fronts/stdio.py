@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import os
 import select
-import stat
 import sys
 import threading
 from collections import deque
@@ -15,6 +14,7 @@ from importlib import import_module
 from io import FileIO
 from typing import Protocol
 
+from search_mcp.fronts.standard_streams import is_pollable
 from search_mcp.wire.write_buffer import WriteBuffer
 
 READ_CHUNK = 1 << 16
@@ -63,14 +63,6 @@ async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tu
     else:
         reader = ThreadReader(protocol_in, listener)
     return reader, writer
-
-
-def is_pollable(platform: str, mode: int) -> bool:
-    """Return whether the event loop can wait for this descriptor: for pipes and sockets, but not on Windows.
-
-    A terminal would be left non-blocking for the shell it belongs to, and `/dev/null` cannot be waited for.
-    """
-    return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
 
 class PipeReader(asyncio.Protocol):
@@ -156,7 +148,6 @@ class PipeWriter(asyncio.BaseProtocol):
         self._outlet = WriteBuffer(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._outlet = None
         self._listener.on_gone()
 
     def pause_writing(self) -> None:

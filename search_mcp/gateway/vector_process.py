@@ -1,7 +1,4 @@
-"""The process that makes vectors, seen from `serve`: what is sent to it and what it has not answered.
-
-It is `semantic/worker`.
-"""
+"""The process that makes vectors (`semantic/worker`): its start, its pipes, and the queries it has not answered."""
 
 import contextlib
 import logging

@@ -56,8 +56,10 @@ class WriteBuffer:
     def abort(self) -> None:
         """Close without writing the waiting data."""
         self._waiting, self._size = [], 0
+        # asyncio cannot abort a transport that was closed and has nothing left to write: that of a pipe calls
+        # `connection_lost` again, and that of a socket raises if it had something to write when it was closed.
         if not self._transport.is_closing() or self._transport.get_write_buffer_size():
-            self._transport.abort()  # else that of a pipe would tell its protocol a second time that it is closed
+            self._transport.abort()
 
     def _end_turn(self) -> None:
         self._turn_is_open = False

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -15,7 +16,7 @@ from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
 from search_mcp.fronts.conversation import LOST_REPEATEDLY, MOST_ENGINES
 from search_mcp.fronts.joining import Connected, Joined, NoEngineError, Piped
-from search_mcp.fronts.polled import Polled, Streams
+from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Taker, Wanted
 from search_mcp.fronts.pumped import Pumped
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
@@ -43,6 +44,10 @@ class Engine:
     def hears(self) -> Json:
         message: Json = json.loads(self._lines.readline())
         return message
+
+    def waits(self) -> None:
+        """Wait until there is something to read."""
+        assert select.select([self._lines], [], [], SECONDS)[0]
 
     def is_told_the_end(self) -> bool:
         return self._lines.readline() == b""
@@ -113,6 +118,10 @@ class Bench:
 
     def line(self) -> bytes:
         return self._lines.readline()
+
+    def waits(self) -> None:
+        """Wait until there is something to read."""
+        assert select.select([self.stdout], [], [], SECONDS)[0]
 
     def ends(self) -> None:
         """End the client's messages."""
@@ -205,6 +214,45 @@ def test_a_line_of_the_client_that_comes_in_two_parts_arrives_whole(bench: Bench
         bench.hears()
     bench.writes(b'and half"}\n')
     assert engines[0].hears()["method"] == "half and half"
+
+
+LONG, SHORT = "x" * 65_000, "x" * 1000
+"""Each is read at once, and a pipe has no room for both."""
+
+
+def opens(bench: Bench, engine: Engine) -> None:
+    """Exchange the first messages; from then on, single lines are written before they are read."""
+    bench.says({"id": 1, "method": "ping"})
+    engine.says({"id": engine.hears()["id"], "result": {}})
+    bench.hears()
+
+
+@pytest.mark.parametrize(("first", "second"), [(SHORT, LONG), (LONG, SHORT)], ids=["in part", "not"])
+def test_a_line_that_cannot_be_written_at_once_keeps_its_place(
+    bench: Bench, engines: list[Engine], first: str, second: str
+) -> None:
+    opens(bench, engines[0])
+    bench.says({"id": 2, "method": first})
+    engines[0].waits()
+    bench.says({"id": 3, "method": second})
+    for _ in range(3):  # the adapter has tried to write it with the second of these, or before
+        engines[0].says({"method": "news"})
+        bench.hears()
+    assert engines[0].hears()["id"] == 2
+    bench.says({"id": 4, "method": "ping"})
+    assert [engines[0].hears()["id"] for _ in range(2)] == [3, 4]
+
+
+def test_a_line_of_the_engine_that_is_written_in_two_parts_arrives_whole(bench: Bench, engines: list[Engine]) -> None:
+    opens(bench, engines[0])
+    engines[0].says({"method": SHORT})
+    bench.waits()
+    engines[0].says({"method": LONG})
+    for _ in range(2):  # the adapter has written the first part with the first of these, or before
+        bench.says({"method": "news"})
+        engines[0].hears()
+    engines[0].says({"method": "last"})
+    assert [bench.hears()["method"] for _ in range(3)] == [SHORT, LONG, "last"]
 
 
 def test_no_answer_to_what_is_repeated_reaches_the_client(bench: Bench, engines: list[Engine]) -> None:
@@ -391,3 +439,31 @@ def test_a_client_with_header_framing_starts_again_after_a_loss(bench: Bench, en
     engines[0].dies()
     assert bench.line() == b""
     assert bench.is_over()
+
+
+class InSteps(Polled):
+    """Waits only as often as the test permits."""
+
+    permits = threading.Semaphore(0)
+
+    def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
+        self.permits.acquire()
+        return super().wait(wanted, link, seconds)
+
+    def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
+        """Return at once."""
+
+
+def test_a_client_with_header_framing_is_not_served_further_if_it_speaks_at_a_loss(engines: list[Engine]) -> None:
+    bench = Bench(*engines, streams=InSteps)
+    bench.starts()
+    framed = b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    bench.writes(framed)
+    InSteps.permits.release()
+    assert engines[0]._lines.readline().startswith(b"Content-Length")
+    bench.writes(framed)
+    engines[0].dies()
+    InSteps.permits.release(100)  # the next look finds both
+    assert bench.is_over()
+    assert bench.joins == 0
+    bench.close()

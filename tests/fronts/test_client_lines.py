@@ -25,7 +25,7 @@ def read(stream: bytes, cuts: list[int]) -> list[Piece]:
     bounds = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     for start, end in itertools.pairwise(bounds):
         chunk = stream[start:end]
-        is_line = lines.is_between_lines and chunk and is_one_line(chunk)
+        is_line = lines.passes_lines_unread and chunk and is_one_line(chunk)
         fed = lines.feed(chunk)
         assert not is_line or [piece._replace(line=b"") for piece in fed] == [Piece(chunk, b"", True, True)]
         pieces += fed

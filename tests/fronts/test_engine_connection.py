@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.joining import Piped, ask, join
 from search_mcp.fronts.meeting import Meeting
 from search_mcp.fronts.serve import Client
-from search_mcp.fronts.stdio import Writer
+from search_mcp.fronts.stdio import PipeWriter, Writer
 
 pytestmark = [
     pytest.mark.anyio,
@@ -83,13 +84,13 @@ async def joins(place: Meeting) -> Piped:
 
 
 @asynccontextmanager
-async def joined_by(client: Client, place: Meeting) -> AsyncIterator[tuple[Connection, Writer, Piped]]:
+async def joined_by(client: Client, place: Meeting, **more: object) -> AsyncIterator[tuple[Connection, Writer, Piped]]:
     """Give a client pipes; yield the engine's connection and its writer, and what the adapter has."""
     async with connections(place) as made, asyncio.timeout(SECONDS):
         joining = asyncio.create_task(joins(place))
         connection = await made.get()
         _, writer = await connection.open_streams(client)
-        connection.accept({"pid": 7})
+        connection.accept({"pid": 7, **more})
         joined = await joining
         assert joined.answer["pid"] == 7
         with joined.incoming, joined.outgoing:
@@ -109,6 +110,41 @@ async def test_a_client_is_served_through_pipes_until_it_closes_them(place: Meet
         joined.incoming.close()
         await client.gone.wait()
     assert open_files() <= before
+
+
+async def test_only_the_pipes_stay_open(place: Meeting) -> None:
+    before = open_files()
+    async with joined_by(Heard(), place):
+        await closed()
+        left = [each for each in open_files() - before if each.startswith("socket:")]
+        assert len(left) == 1  # the one that listens
+
+
+async def test_an_answer_may_be_larger_than_a_socket_takes_at_once(place: Meeting) -> None:
+    notices = ["x" * 900_000]
+    async with joined_by(Heard(), place, notices=notices) as (_, _, joined):
+        assert joined.answer["notices"] == notices
+
+
+async def test_nothing_stays_registered_if_opening_is_cancelled(
+    place: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connections(place) as made, asyncio.timeout(SECONDS):
+        asked = asyncio.create_task(asyncio.to_thread(ask, place.socket, {"wants": "status"}, SECONDS))
+        connection = await made.get()
+
+        async def cancelled(_pipe: object, _client: object) -> None:
+            raise asyncio.CancelledError
+
+        monkeypatch.setattr(PipeWriter, "connect", cancelled)
+        loop: Any = asyncio.get_running_loop()
+        before = dict(loop._selector.get_map())
+        with pytest.raises(asyncio.CancelledError):
+            await connection.open_streams(Heard())
+        assert dict(loop._selector.get_map()) == before
+        connection.answer({"pid": 7})
+        connection.close()
+        assert await asked is not None
 
 
 async def test_a_connection_that_is_aborted_closes_its_pipes(place: Meeting) -> None:
@@ -166,7 +202,7 @@ async def test_nothing_stays_open_if_there_are_too_many_files(place: Meeting, mo
         return made_pipes[0]
 
     async with connections(place) as made, asyncio.timeout(SECONDS):
-        asked = asyncio.create_task(asyncio.to_thread(ask, place.socket, {"wants": "serve"}, SECONDS))
+        asked = asyncio.create_task(asyncio.to_thread(ask, place.socket, {"wants": "status"}, SECONDS))
         connection = await made.get()
         monkeypatch.setattr(os, "pipe", limited)
         with pytest.raises(OSError, match="Too many open files"):

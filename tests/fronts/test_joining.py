@@ -18,7 +18,8 @@ from search_mcp.fronts.meeting import Meeting
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 SECONDS = 30.0
 fcntl: Any = pytest.importorskip("fcntl")
-FIRST = {"wants": "serve"}
+FIRST = {"wants": "status"}
+SERVE = {"wants": "serve"}
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def sends_pipes(*descriptors: int) -> Behave:
     def behave(connection: socket.socket, _first: bytes) -> None:
         if descriptors:
             socket.send_fds(connection, [b" "], descriptors)
-        connection.sendall(hello.encode({"pid": 7, "pipes": True}))
+        connection.sendall(hello.encode({"pid": 7}))
         assert connection.recv(1) == b""
 
     return behave
@@ -91,7 +92,7 @@ def test_pipes_that_come_with_the_answer_take_the_place_of_the_connection(place:
     from_engine, to_client = os.pipe()
     from_client, to_engine = os.pipe()
     with engine(place.socket, sends_pipes(from_engine, to_engine)):
-        joined = join(place, FIRST, SECONDS)
+        joined = join(place, SERVE, SECONDS)
     assert isinstance(joined, Piped)
     assert not os.get_inheritable(joined.incoming.fileno())
     for each in (from_engine, to_engine):
@@ -116,7 +117,16 @@ def test_pipes_of_an_engine_that_is_suspended_are_closed(place: Meeting) -> None
         stays_silent(connection, _first)
 
     with engine(place.socket, sends_no_answer), pytest.raises(NoEngineError, match="suspended"):
-        join(place, FIRST, 0.05)
+        join(place, SERVE, 0.05)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+def test_pipes_that_nobody_asked_for_are_closed(place: Meeting) -> None:
+    read_end, write_end = os.pipe()
+    with engine(place.socket, sends_pipes(write_end, write_end)), pytest.raises(NoEngineError):
+        join(place, FIRST, SECONDS)
+    os.close(write_end)
     assert os.read(read_end, 1) == b""
     os.close(read_end)
 
@@ -127,7 +137,7 @@ def test_pipes_that_the_system_does_not_hand_over_are_missed(place: Meeting, num
     read_end, write_end = os.pipe()
     few = sends_pipes(*[write_end][:number])
     with engine(place.socket, few), pytest.raises(NoEngineError, match="too many open files"):
-        join(place, FIRST, SECONDS)
+        join(place, SERVE, SECONDS)
     os.close(write_end)
     assert os.read(read_end, 1) == b""
     os.close(read_end)

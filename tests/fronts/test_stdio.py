@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from search_mcp.fronts import stdio
+from search_mcp.fronts.standard_streams import is_pollable
 from search_mcp.fronts.stdio import (
     CONGESTED_BYTES,
     READ_CHUNK,
@@ -20,7 +21,6 @@ from search_mcp.fronts.stdio import (
     ThreadWriter,
     Writer,
     connect,
-    is_pollable,
 )
 
 SECONDS = 30.0

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,15 +50,18 @@ def test_without_a_client_it_exits_and_names_the_command_that_installs_it(
     assert "search-mcp install" in sentence
 
 
+@pytest.mark.parametrize("site", ["", TAKES_A_NUMBER])
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&-"])
-def test_it_joins_no_engine_without_a_client(tmp_path: Path, streams: str) -> None:
+def test_it_joins_no_engine_without_a_client(tmp_path: Path, streams: str, site: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(site)
     (tmp_path / "shared.json").write_text('{"mcpServers": {}, "settings": {"engine": "shared"}}')
-    variables = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-    ended = subprocess.run(
-        closing(streams, tmp_path / "shared.json"), env=variables, stdin=subprocess.DEVNULL, timeout=SECONDS
-    )
-    assert ended.returncode == 2
-    assert not [*tmp_path.rglob("*.sock")]
+    with tempfile.TemporaryDirectory(prefix="search-mcp-") as runtime:  # short, as the path of a socket has to be
+        variables = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_RUNTIME_DIR": runtime}
+        ended = subprocess.run(
+            closing(streams, tmp_path / "shared.json"), env=variables, stdin=subprocess.DEVNULL, timeout=SECONDS
+        )
+        assert ended.returncode == 2
+        assert not [*Path(runtime).rglob("*.sock")]
 
 
 def test_with_all_streams_closed_the_exit_code_is_still_set(tmp_path: Path) -> None:
