@@ -151,6 +151,11 @@ class Connection(asyncio.Protocol):
         """Answer the first line."""
         self.write(hello.encode(message))
 
+    def refuse(self, reason: str, **more: object) -> None:
+        """Answer that the other side has to do without this process, and close."""
+        self.answer({"alone": reason, **more})
+        self.close()
+
     def write(self, data: bytes) -> None:
         if self._outlet is not None:
             self._outlet.write(data)

@@ -173,13 +173,14 @@ class Host:
             first = hello.decode_request(line)
         except hello.UnreadableHelloError as exc:
             log.warning("! the first line of a connection cannot be read: %s", exc)
-            connection.answer({"alone": f"the engine cannot read the first line: {exc}"})
-            connection.close()
+            connection.refuse(f"the engine cannot read the first line: {exc}")
             return
         match first.get("wants"):
             case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
-                connection.answer({"alone": "it speaks another protocol"})
-                connection.close()
+                connection.refuse("it speaks another protocol")
+            case "serve" | "servers" if not _may_open(SPARE_FILES):
+                log.warning("! a client serves itself, because this process has too many open files")
+                connection.refuse("the engine has too many open files")
             case "serve" | "servers" if not self._is_ending:
                 self._open += 1
                 self._idle.cancel()
@@ -278,13 +279,7 @@ class Host:
         profile_name = first["client"]
         is_known = profile_name is None or profile_name in BY_NAME
         if not is_known or first["log_level"] not in LOG_LEVELS:
-            connection.answer({"alone": "an option has an unknown value", "misconfigured": True})
-            connection.close()
-            return
-        if not _may_open(SPARE_FILES):
-            log.warning("! a client serves itself, because this process has too many open files")
-            connection.answer({"alone": "the engine has too many open files"})
-            connection.close()
+            connection.refuse("an option has an unknown value", misconfigured=True)
             return
         opened = await _read(partial(open_configuration, first, variables), connection)
         if opened is None:
@@ -321,8 +316,7 @@ class Host:
             return
         except OSError as exc:
             log.warning("! client %d cannot be given pipes, and serves itself: %s", number, exc)
-            connection.answer({"alone": f"the engine cannot open pipes for this client: {exc}"})
-            connection.close()
+            connection.refuse(f"the engine cannot open pipes for this client: {exc}")
             return
         # The first answer does not need the backends, whose start would delay it.
         with contextlib.suppress(TimeoutError):
@@ -343,8 +337,7 @@ class Host:
         config, path = loaded
         wanted = tuple(each for each in config.servers if each.name in first["servers"] and each.may_run)
         if len(wanted) < len(first["servers"]):
-            connection.answer({"alone": "the configuration has changed"})
-            connection.close()
+            connection.refuse("the configuration has changed")
             return
         if self._is_ending:
             return
@@ -395,10 +388,9 @@ async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | No
         with anyio.fail_after(CONFIGURATION_SECONDS):
             return await run_in_thread(read)
     except TimeoutError:
-        connection.answer({"alone": f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s"})
+        connection.refuse(f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s")
     except ConfigError as exc:
-        connection.answer({"alone": str(exc), "misconfigured": True})
-    connection.close()
+        connection.refuse(str(exc), misconfigured=True)
     return None
 
 

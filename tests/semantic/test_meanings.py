@@ -273,6 +273,16 @@ async def test_a_process_that_does_not_answer_is_sent_no_more(
     assert 100_000 < int(report.read_text()) < 105_000
 
 
+async def test_queries_that_were_answered_are_not_waited_for(
+    place: Place, new: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = new(place.command, 30.0, place.first)
+    await ask.until_known("time")
+    monkeypatch.setattr(vector_process, "MOST_UNANSWERED", 1)
+    for _ in range(3):
+        assert await ask("time") is not None
+
+
 def test_similarities_without_a_vector_are_missing() -> None:
     found = Similarities({"a": 0, "b": 1}, [0.5, float("nan")])
     assert (dict(found), "b" in found, found.get("b")) == ({"a": 0.5}, False, None)
