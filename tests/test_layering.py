@@ -200,6 +200,13 @@ def prints(module: ast.Module) -> Iterator[str]:
             yield f"line {node.lineno}: print"
 
 
+def asked_pipes(module: ast.Module) -> Iterator[str]:
+    """Find `is_reading`, which the pipes of Python 3.11.2, that of Debian 12, do not have; its sockets do."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and node.attr == "is_reading":
+            yield f"line {node.lineno}: is_reading"
+
+
 def orphaned_tasks(module: ast.Module) -> Iterator[str]:
     for node in ast.walk(module):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -258,6 +265,7 @@ RULES = {
     "only standard_streams touches sys.stdout": Rule(
         standard_output, "sys.stdout.write('x')", ("fronts.standard_streams",)
     ),
+    "no pipe is asked whether it is read": Rule(asked_pipes, "transport.is_reading()", ("fronts.engine_connection",)),
     "imports are at module top": Rule(inner_imports, "def f():\n if x:\n  import y"),
     "only commands print": Rule(prints, "f(print)", ("cli",)),
     "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())"),

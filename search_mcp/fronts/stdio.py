@@ -72,6 +72,7 @@ class PipeReader(asyncio.Protocol):
         self._listener = listener
         self._transport: asyncio.ReadTransport | None = None
         self._next_look: asyncio.TimerHandle | None = None
+        self._is_paused = False  # the pipes of Python 3.11.2 cannot be asked for it
 
     @classmethod
     async def connect(cls, pipe: FileIO, listener: Listener) -> "PipeReader":
@@ -90,13 +91,14 @@ class PipeReader(asyncio.Protocol):
         self._listener.on_eof()
 
     def pause_reading(self) -> None:
-        if self._transport is not None and self._transport.is_reading():
+        if self._transport is not None and not self._is_paused:
+            self._is_paused = True
             self._transport.pause_reading()
             self._look_for_the_end()
 
     def _look_for_the_end(self) -> None:
         """Check for the end of the input while reading is paused: a client that is not reading may have ended."""
-        if self._transport is None or self._transport.is_reading() or self._transport.is_closing():
+        if self._transport is None or not self._is_paused or self._transport.is_closing():
             return
         if _is_over(self._transport.get_extra_info("pipe").fileno()):
             self._listener.on_eof()
@@ -104,7 +106,8 @@ class PipeReader(asyncio.Protocol):
             self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_for_the_end)
 
     def resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
+        if self._transport is not None and not self._transport.is_closing() and self._is_paused:
+            self._is_paused = False
             if self._next_look is not None:
                 self._next_look.cancel()
             self._transport.resume_reading()

@@ -215,7 +215,8 @@ def test_sessions_that_come_and_go_leave_nothing(home: Home, sessions: int) -> N
             if number % 10 == 0:
                 good.calls("counter.count")
         good.waits_until(lambda: len(home.engine()["clients"]) == 1)
-        good.waits_until(lambda: _open_files(pid) <= before)
+        once = 5  # files that the engine opens once, such as the watch of the configuration
+        good.waits_until(lambda: _open_files(pid) <= before + once)
         assert home.engine()["pid"] == pid
 
 

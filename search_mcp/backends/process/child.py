@@ -86,6 +86,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._read_size = SHORT_READ_BYTES
         self._floods = False  # more short messages wait than were read
         self._deferred: asyncio.TimerHandle | None = None
+        self._is_paused = False  # its stdout is not read; the pipes of Python 3.11.2 cannot be asked for it
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -185,7 +186,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         return self._is_congested
 
     def defer_reading(self) -> None:
-        if self._floods and self._stdout.is_reading():
+        if self._floods and not self._is_paused:
+            self._is_paused = True
             self._stdout.pause_reading()
             self._deferred = asyncio.get_running_loop().call_later(DEFER_SECONDS, self.resume_reading)
 
@@ -197,13 +199,15 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def pause_reading(self) -> None:
         self._end_deferral()
         pipe = self._pipe(1)
-        if isinstance(pipe, asyncio.ReadTransport) and pipe.is_reading():
+        if isinstance(pipe, asyncio.ReadTransport):
+            self._is_paused = True
             pipe.pause_reading()
 
     def resume_reading(self) -> None:
         self._end_deferral()
         pipe = self._pipe(1)
-        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() and not pipe.is_reading():
+        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+            self._is_paused = False
             pipe.resume_reading()
 
     def stderr_tail(self) -> str:
