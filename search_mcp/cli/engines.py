@@ -150,6 +150,11 @@ def show(engine: Json, screen: Terminal) -> None:
     if engine["servers"]:
         screen.text("")
         screen.table(_SERVERS, _server_rows(engine["servers"]), ("Clients", "Memory"), dispensable=_DISPENSABLE)
+        for line in dict.fromkeys(
+            f"{each['name']}: {each['reason']}" for each in engine["servers"] if "reason" in each
+        ):
+            screen.text("")
+            screen.paragraph(line)
 
 
 def _memory(engine: Json) -> str:

@@ -193,6 +193,5 @@ def check(files: Sequence[LogFile], folder: Path) -> None:
         Problem: no server has written to its log.
     """
     if not any(log.written_at() for log in files):
-        raise Problem(
-            f"there are no logs yet in {folder}", "servers write them there while an AI client uses search-mcp"
-        )
+        nothing = f"{files[0].name} has no log yet" if len(files) == 1 else "there are no logs yet"
+        raise Problem(f"{nothing} in {folder}", "servers write them there while an AI client uses search-mcp")

@@ -157,5 +157,7 @@ class Expansion:
             return default
         else:
             problem = f"environment variable {name}, used in {key}, is not set"
-            self.complaints.append((path, problem, f"set it or write ${{{name}:-default}}"))
+            self.complaints.append(
+                (path, problem, f"set it where search-mcp is started, or write ${{{name}:-default}}")
+            )
         return match[0]

@@ -129,8 +129,8 @@ class Hosted(Struct, eq=False):
 
 
 def _facts_of(status: Status) -> Json:
-    sharing = {"sharing": status.sharing} if status.sharing is not None else {}
-    return {"name": status.server, "state": status.state.value, **sharing}
+    known = {"sharing": status.sharing, "reason": status.reason}
+    return {"name": status.server, "state": status.state.value, **{key: value for key, value in known.items() if value}}
 
 
 def _facts(server: PooledServer) -> Json:

@@ -14,7 +14,7 @@ from search_mcp.config import jsonc, parsing
 from search_mcp.model.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config"
-REMEDY = "is not set; set it or write ${NOT_SET:-default}"
+REMEDY = "is not set; set it where search-mcp is started, or write ${NOT_SET:-default}"
 FORM = 'the program, such as "npx", and put its arguments in "args"'
 BROKEN = """{
 "mcpServers": {

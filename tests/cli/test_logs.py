@@ -120,6 +120,8 @@ def test_logs_without_files(toolbox: Place) -> None:
     ended = toolbox.run("logs")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("error: there are no logs yet in ")
+    log(toolbox, "dying").write_text("no licence\n")
+    assert toolbox.run("logs", "toolbox").err.startswith("error: toolbox has no log yet in ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to one process")

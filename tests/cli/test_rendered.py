@@ -157,6 +157,7 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     search = _in_pool("search", "ready", 1, "can be shared: it is remote and has no session")
     memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
     slow = _in_pool("slow-to-start", "starting", 1)
+    broken = {**_in_pool("broken", "failed", 1), "reason": "it could not be started: no-such-program was not found"}
     names = {"claude-code": [time, memory[0], search, slow], "Visual Studio Code": [time, memory[1]], "codex": []}
     clients = [
         {"name": name, "pid": 4711 + len(name), "since": 1_795_000_000.0, "servers": servers}
@@ -164,7 +165,7 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     ]
     config = "/home/ann/.config/search-mcp/mcp-servers.json"
     engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
-    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow]}, Terminal())
+    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow, broken]}, Terminal())
     engines.show({**engine, "clients": [], "servers": [], "config": None}, Terminal())
     compare(SCREENS / f"engine-status-{columns}.txt", capsys.readouterr().out)
 

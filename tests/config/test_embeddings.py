@@ -94,7 +94,10 @@ PROBLEMS = [
     ),
     (
         {"apiKey": "${ABSENT}"},
-        "environment variable ABSENT, used in apiKey, is not set; set it or write ${ABSENT:-default}",
+        (
+            "environment variable ABSENT, used in apiKey, is not set; "
+            "set it where search-mcp is started, or write ${ABSENT:-default}"
+        ),
     ),
 ]
 

@@ -146,15 +146,24 @@ PROBLEMS = [
     ({"command": "${ABSENT:-} "}, NO_COMMAND),
     (
         {"command": "c", "args": ["x", "a${ABSENT}"]},
-        "environment variable ABSENT, used in args, is not set; set it or write ${ABSENT:-default}",
+        (
+            "environment variable ABSENT, used in args, is not set; "
+            "set it where search-mcp is started, or write ${ABSENT:-default}"
+        ),
     ),
     (
         {"command": "${env:ABSENT}", "cwd": "${OTHER}"},
-        "environment variable ABSENT, used in command, is not set; set it or write ${ABSENT:-default}",
+        (
+            "environment variable ABSENT, used in command, is not set; "
+            "set it where search-mcp is started, or write ${ABSENT:-default}"
+        ),
     ),
     (
         {"url": "https://x", "headers": {"Authorization": "Bearer ${ABSENT}"}},
-        "environment variable ABSENT, used in headers.Authorization, is not set; set it or write ${ABSENT:-default}",
+        (
+            "environment variable ABSENT, used in headers.Authorization, is not set; "
+            "set it where search-mcp is started, or write ${ABSENT:-default}"
+        ),
     ),
     (
         {"httpUrl": "https://x", "headers": {"Authorization": "${input:hidden}"}},

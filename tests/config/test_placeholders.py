@@ -63,7 +63,7 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
             (
                 ("env", "KEY"),
                 "environment variable ABSENT, used in env.KEY, is not set",
-                "set it or write ${ABSENT:-default}",
+                "set it where search-mcp is started, or write ${ABSENT:-default}",
             )
         ],
     ),
