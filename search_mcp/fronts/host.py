@@ -311,7 +311,7 @@ class Host:
             front = client.front = Front(session, writer.write, limit, first_id)
             session.tell_front = front.tell
             connection.accept(answer)
-        except BrokenPipeError:
+        except ConnectionError:
             log.info("= client %d has ended before it was served", number)
             return
         except OSError as exc:
