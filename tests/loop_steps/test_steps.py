@@ -1,8 +1,8 @@
 """No step of the event loop takes longer than 50 ms, whatever a server sends.
 
-Steps are measured by the processor time of the thread, and compared with a fixed piece of work that is measured in
-the same run, so that neither a busy nor a slow machine decides. Steps of several times the limit are what this is
-after: most of the corpus took 0.2 s, several seconds or for ever before there were bounds.
+Steps are measured by the processor time of the thread, and compared with a fixed piece of work that is measured right
+before and after them, so that neither a busy nor a slow machine decides. Steps of several times the limit are what this
+is after: most of the corpus took 0.2 s, several seconds or for ever before there were bounds.
 """
 
 import logging
@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -19,10 +20,10 @@ from hypothesis import strategies as st
 from loop_steps.corpus import CORPUS, LARGE
 from loop_steps.visit import TOOL, Hostile, Json, Visit
 
-REFERENCE_SECONDS = 0.005
+REFERENCE_SECONDS = 0.002
 """What the fixed piece of work takes on the machine where 50 ms are 50 ms."""
 LIMIT_SECONDS = 0.050
-TOLERANCE = 3.0
+TOLERANCE = 4.0
 """Garbage collections, cold caches and virtual machines make a step longer than its work."""
 
 
@@ -33,15 +34,17 @@ def work() -> None:
     sorted(table, key=lambda key: key[::-1])
 
 
-@pytest.fixture(scope="module")
-def limit() -> float:
-    """How long a step may take on this machine."""
+def slowness() -> float:
+    """Return how many times longer this machine takes now."""
     taken = []
-    for _ in range(10):
+    for _ in range(15):
         started = time.thread_time()
         work()
         taken.append(time.thread_time() - started)
-    return LIMIT_SECONDS * TOLERANCE * max(1.0, min(taken) / REFERENCE_SECONDS)
+    return max(1.0, median(taken) / REFERENCE_SECONDS)
+
+
+LIMIT = LIMIT_SECONDS * TOLERANCE
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +58,15 @@ def undisturbed() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def longest(make: Callable[[], Hostile], folder: Path, limit: float, **options: Any) -> tuple[str, float]:
-    """The longest step of a visit; where it is over the limit, the shortest of three visits'."""
+def longest(make: Callable[[], Hostile], folder: Path, limit: float = LIMIT, **options: Any) -> tuple[str, float]:
+    """Return the longest step of a visit, in the time of the reference; of three visits if it is over the limit."""
     steps = []
     for attempt in ("first", "second", "third"):
         visit = Visit(make(), folder / attempt, **options)
+        before = slowness()
         visit.goes()
-        steps.append(visit.longest())
+        label, seconds = visit.longest()
+        steps.append((label, seconds / max(before, slowness())))
         if steps[-1][1] <= limit:
             break
     return min(steps, key=lambda step: step[1])
@@ -78,33 +83,35 @@ ALWAYS = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.figures) for name in CORPUS]
 )
-def test_no_step_is_long(name: str, tmp_path: Path, limit: float) -> None:
-    allowed = limit * LARGE.get(name, 1.0)
+def test_no_step_is_long(name: str, tmp_path: Path) -> None:
+    allowed = LIMIT * LARGE.get(name, 1.0)
     label, seconds = longest(CORPUS[name], tmp_path, allowed)
     assert seconds <= allowed, f"{label}: {1e3 * seconds:.0f} ms"
 
 
 @pytest.mark.figures
 @pytest.mark.parametrize("listing", ["full", "search"])
-def test_no_step_is_long_in_other_listings(listing: str, tmp_path: Path, limit: float) -> None:
-    label, seconds = longest(CORPUS["5,000 tools of 3 kB"], tmp_path, limit, listing=listing)
-    assert seconds <= limit, f"{label}: {1e3 * seconds:.0f} ms"
+def test_no_step_is_long_in_other_listings(listing: str, tmp_path: Path) -> None:
+    label, seconds = longest(CORPUS["5,000 tools of 3 kB"], tmp_path, listing=listing)
+    assert seconds <= LIMIT, f"{label}: {1e3 * seconds:.0f} ms"
 
 
-def test_no_step_is_long_for_a_search_and_a_description_in_one_chunk(tmp_path: Path, limit: float) -> None:
+def test_no_step_is_long_for_a_search_and_a_description_in_one_chunk(tmp_path: Path) -> None:
     """The first search, which makes the index; names that do not exist are compared with all that do."""
     visit = Visit(CORPUS["5,000 tools"](), tmp_path)
     visit.opens()
     names = ["hostile.calm", *(f"hostile.nothing_{number}" for number in range(5))]
+    before = slowness()
     search, describe, ping = visit.sends_together(
         "search and describe",
         ("tools/call", {"name": "search_tools", "arguments": {"query": "calm thing"}}),
         ("tools/call", {"name": "describe_tools", "arguments": {"names": names}}),
         ("ping", {}),
     )
+    now = max(before, slowness())
     visit.ends()
     assert list(visit.answers)[-3:] == [describe, ping, search]
-    assert visit.loop.longest["search and describe"] <= limit
+    assert visit.loop.longest["search and describe"] <= LIMIT * now
 
 
 def test_a_call_of_another_server_is_answered_between_the_steps(tmp_path: Path) -> None:
@@ -159,7 +166,6 @@ tools = st.fixed_dictionaries(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_no_step_is_long_for_whatever_is_repeated(
     tmp_path_factory: pytest.TempPathFactory,
-    limit: float,
     some: list[Json],
     repeated: int,
     blocks: list[Json],
@@ -169,5 +175,5 @@ def test_no_step_is_long_for_whatever_is_repeated(
     """Any definitions many times over, under other names, and any blocks many times over in one result."""
     listed = [TOOL, *({**tool, "name": f"{tool['name']}{copy}"} for copy in range(repeated) for tool in some)]
     call = {"result": {"content": blocks * block_count, "isError": is_error}}
-    label, seconds = longest(lambda: Hostile(listed, call=call), tmp_path_factory.mktemp("visit"), limit)
-    assert seconds <= limit, f"{label}: {1e3 * seconds:.0f} ms"
+    label, seconds = longest(lambda: Hostile(listed, call=call), tmp_path_factory.mktemp("visit"))
+    assert seconds <= LIMIT, f"{label}: {1e3 * seconds:.0f} ms"
