@@ -50,9 +50,9 @@ LIST_SECONDS = 60.0
 CHANGES_IN_A_ROW = 5
 """Most changes in quick succession after which a list is read immediately; after that, there is a pause each time."""
 CHANGE_SECONDS = 0.5
-"""This pause, and the longest time between two changes in quick succession."""
+"""Length of this pause. Changes that are no further apart are in quick succession."""
 CHANGE_SECONDS_PER_ENTRY = 0.002
-"""The same for each entry of a list that is so long that this is more: all of them are compared and indexed again."""
+"""Pause for each entry of the list, if that is longer: every entry is compared and indexed again."""
 LONGEST_RETRY_SECONDS = 60.0
 """Longest pause after a reading that got no answer; the first pause is one second."""
 FRESH_SECONDS = 1.0

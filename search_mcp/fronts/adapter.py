@@ -240,7 +240,7 @@ class Adapter:
         self._take_from_client(chunk)
 
     def _take_from_client(self, chunk: bytes, written: int = 0) -> None:
-        """Take bytes of the client, of which the first `written` are with the engine.
+        """Take bytes that the client wrote; the first `written` of them were already written to the engine.
 
         With `written`, the bytes are one line, which is recorded, and its rest is sent first. Without it, they wait in
         `_unsent`.
@@ -335,7 +335,7 @@ class Adapter:
         self._lose(engine)
 
     def _take_from_engine(self, chunk: bytes, written: int = 0) -> None:
-        """Take bytes of the engine, of which the first `written` are with the client.
+        """Take bytes that the engine wrote; the first `written` of them were already written to the client.
 
         With `written`, the bytes are one line. What is not written is passed on before it is recorded, except while
         requests are repeated, because the answers to those are not for the client.

@@ -152,7 +152,7 @@ class Lines:
 
     @property
     def passes_lines_unread(self) -> bool:
-        """Whether a whole line that comes next can be passed on before it is read."""
+        """Whether a whole line that comes next can be passed on before it is parsed."""
         return not (self._held or self._outline is not None or self._is_first)
 
     def feed(self, chunk: bytes) -> list[Piece]:

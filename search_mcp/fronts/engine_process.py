@@ -72,8 +72,8 @@ class Socket:
         self._server: asyncio.Server
 
     async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
-        # asyncio repeats an `accept` that fails `backlog` times, and logs each: in a process with too many open files,
-        # a thousand tracebacks a second for one connection that waits. https://github.com/python/cpython/issues/151615
+        # If `accept` fails, asyncio tries it `backlog` times in a row and logs each failure: with too many open files,
+        # one connection that waits causes thousands of tracebacks a second. https://github.com/python/cpython/issues/151615
         self._server = await asyncio.get_running_loop().create_unix_server(
             lambda: Connection(on_hello), sock=self._listening, backlog=1
         )

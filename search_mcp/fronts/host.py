@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
 """Times to read a client's configuration, and what is cached of its servers; the adapter waits two seconds in all."""
 SPARE_FILES = 64
-"""Files that this process may open before it takes another client: its pipes and those of a dozen servers."""
+"""Files that this process must be able to open to take another client: pipes for it and for a dozen servers."""
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
@@ -179,7 +179,9 @@ class Host:
             case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
                 connection.refuse("it speaks another protocol")
             case "serve" | "servers" if not _may_open(SPARE_FILES):
-                log.warning("! a client serves itself, because this process has too many open files")
+                log.warning(
+                    "! a client is not taken, because this process has too many open files; it runs its own servers"
+                )
                 connection.refuse("the engine has too many open files")
             case "serve" | "servers" if not self._is_ending:
                 self._open += 1
@@ -315,7 +317,7 @@ class Host:
             log.info("= client %d has ended before it was served", number)
             return
         except OSError as exc:
-            log.warning("! client %d cannot be given pipes, and serves itself: %s", number, exc)
+            log.warning("! client %d cannot be given pipes, and runs its own servers: %s", number, exc)
             connection.refuse(f"the engine cannot open pipes for this client: {exc}")
             return
         # The first answer does not need the backends, whose start would delay it.

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 NOTHING_WAITS = Wanted(from_client=True, from_engine=True, to_client=False, to_engine=False)
-"""Waits for bytes of both sides, and for room on neither."""
+"""Bytes of either side; nothing is to be written."""
 
 Taker = Callable[[bytes, int], None]
 """Takes bytes that were read, and how many of them are written already."""

@@ -21,7 +21,7 @@ MOST_UNANSWERED = 50
 MOST_UNANSWERED_BYTES = 32 << 20
 """The same for the size of these queries, with the texts of catalogues that changed before them."""
 LONGEST_LINE = 16 << 20
-"""Bytes of a line of the process: the similarities of three million texts."""
+"""Most bytes of a line that the process writes: enough for the similarities of three million texts."""
 LONGEST_ERROR_LINE = 1 << 16
 
 
@@ -69,7 +69,7 @@ class VectorProcess:
         self._unanswered.pop(number, None)
 
     def end(self) -> None:
-        """Close the stdin of the process, which ends it; one that was stopped goes on for that."""
+        """Close the stdin of the process, so that it ends; one that is suspended (SIGSTOP) is resumed for that."""
         self._lines.put(None)
         if sys.platform != "win32":
             self._process.send_signal(signal.SIGCONT)

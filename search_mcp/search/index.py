@@ -117,7 +117,7 @@ class Index:
     def adding(self, server: str, documents: Iterable[Document]) -> Iterator[None]:
         """Replace the server's tools in steps of one tool, between which other work can run; names must be unique.
 
-        Equal tools are kept. Until the last step some of the others are not found, or found as they were.
+        Unchanged tools are kept. Until the last step, a new one may not be found, and another be found as it was.
         """
         held = self._servers.setdefault(server, _IndexedServer())
         gone = dict(held.numbers)

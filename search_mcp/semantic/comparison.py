@@ -20,13 +20,13 @@ from search_mcp.semantic.lines import Compared, Query
 from search_mcp.semantic.vector_store import VectorStore
 
 SHARED_BATCH = 32
-"""Texts looked for in the file at once, because another process may have encoded them."""
+"""Texts looked up in the file in one step: another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
 MOST_REFUSALS = 100
-"""Refusals of the lock without new vectors in the file, about ten seconds; then texts are encoded without it."""
+"""Refusals of the lock in a row without new vectors in the file, about ten seconds; then the lock is not needed."""
 MOST_REFUSALS_OF_ADDRESS = 700
-"""The same for an address, which may take a minute to load its model."""
+"""The same for a model behind an address: its service may take a minute to load it."""
 RETRY_SECONDS = 30.0
 MOST_RETRY_SECONDS = 600.0
 """Pause after vectors could not be made, which is doubled each time up to this."""

@@ -494,24 +494,27 @@ def test_a_client_is_served_alone_where_no_engine_can_be_started(
         assert reason in client.stderr
 
 
-def test_a_client_is_served_alone_if_the_engine_cannot_read_its_configuration_in_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "reason", "logged"),
+    [
+        ("UNREAD", "the engine could not read the configuration within 0 s", ""),
+        (
+            "NO_PIPES",
+            "the engine cannot open pipes for this client: [Errno 24] Too many open files",
+            "! client 1 cannot be given pipes, and runs its own servers: [Errno 24]",
+        ),
+    ],
+)
+def test_a_client_that_an_engine_cannot_take_is_served_alone(
+    tmp_path: Path, fault: str, reason: str, logged: str
+) -> None:
     with Home(tmp_path, ECHO) as home:
-        with home.client({"UNREAD": "1"}) as client:
+        with home.client({fault: "1"}) as client:
             client.opens()
             assert client.calls("one.echo", words="alone") == "alone"
             assert home.engine()["clients"] == []
-        reason = b"no shared engine (the engine could not read the configuration within 0 s); this client has its own"
-        assert client.stderr.count(reason) == 1
-
-
-def test_a_client_is_served_alone_by_an_engine_that_may_not_open_more_files(tmp_path: Path) -> None:
-    with Home(tmp_path, ECHO) as home:
-        with home.client({"NO_PIPES": "1"}) as client:
-            client.opens()
-            assert client.calls("one.echo", words="alone") == "alone"
-            assert home.engine()["clients"] == []
-        assert b"no shared engine (the engine cannot open pipes for this client: [Errno 24]" in client.stderr
-        assert "! client 1 cannot be given pipes, and serves itself: [Errno 24]" in home.log.read_text()
+        assert client.stderr.decode().count(f"no shared engine ({reason}); this client has its own") == 1
+        assert logged in home.log.read_text()
 
 
 def test_an_engine_with_too_many_open_files_takes_no_further_client(tmp_path: Path) -> None:
