@@ -300,9 +300,7 @@ OF_ADAPTERS = (
     "hello",
     "joining",
     "meeting",
-    "named_pipes",
     "polled",
-    "pumped",
     "standard_streams",
     "starting",
 )

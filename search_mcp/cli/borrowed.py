@@ -7,11 +7,9 @@ servers. In any other case, the command starts its servers itself. It never star
 import asyncio
 import logging
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +20,7 @@ from search_mcp.backends.command_cache import CommandCache
 from search_mcp.config import location
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.fronts import loan_lines
-from search_mcp.fronts.hello import END
-from search_mcp.fronts.joining import Connected, Connection, join_running
+from search_mcp.fronts.joining import Connected, join_running
 from search_mcp.fronts.loan_lines import (
     Cancellation,
     Compared,
@@ -130,17 +127,14 @@ class Loan:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read what the engine tells; at the end, wait until it has ended the servers that only this command had."""
-        reader, self._writer = await _streams(self._joined.connection)
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._joined.connection)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, reader)
             try:
                 yield
             finally:
                 with anyio.move_on_after(ENDING_SECONDS, shield=True), suppress(OSError):
-                    if self._writer.can_write_eof():
-                        self._writer.write_eof()
-                    else:
-                        self._writer.write(END)
+                    self._writer.write_eof()
                     await self._ended.wait()
                 tasks.cancel_scope.cancel()
                 self._writer.close()
@@ -216,14 +210,6 @@ class Loan:
         self._ended.set()
         if self._writer is not None:
             self._writer.transport.abort()
-
-
-async def _streams(connection: Connection) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    if isinstance(connection, socket.socket):
-        return await asyncio.open_unix_connection(sock=connection)
-    streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]
-    streams = await import_module("search_mcp.fronts.pipe_transports").open_streams(connection)
-    return streams
 
 
 class BorrowedServer:

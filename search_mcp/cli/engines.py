@@ -115,7 +115,7 @@ def _sockets() -> list[str]:
         Problem: engines cannot be shared here, or other users could have made what is in their folder.
     """
     if not is_supported(sys.platform):
-        raise Problem("engines cannot be shared on this system yet", 'leave "engine" at "own"')
+        raise Problem("engines cannot be shared on this system", 'leave "engine" at "own"')
     try:
         return sockets(os.environ)
     except OSError as exc:

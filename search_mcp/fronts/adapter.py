@@ -10,7 +10,6 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
-from importlib import import_module
 from typing import NamedTuple
 
 from search_mcp.fronts import joining
@@ -18,9 +17,9 @@ from search_mcp.fronts.client_lines import Lines, Piece
 from search_mcp.fronts.conversation import Conversation
 from search_mcp.fronts.engine_setting import OPTIONS
 from search_mcp.fronts.hello import Json
-from search_mcp.fronts.joining import Joined, MisconfiguredError, NoEngineError, join
+from search_mcp.fronts.joining import MisconfiguredError, NoEngineError, Piped, join
 from search_mcp.fronts.meeting import is_supported, meeting
-from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
+from search_mcp.fronts.polled import Engine, Polled, Ready, Wanted
 
 UNREAD_BYTES = 1 << 20
 """Bytes that may wait for the client before the engine is no longer read."""
@@ -65,7 +64,7 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
     `file` is its configuration, `greeting` a text for stderr once there is an engine.
     """
     if not is_supported(sys.platform):
-        say(SERVES_ALONE.format("not supported on this system yet"))
+        say(SERVES_ALONE.format("not supported on this system"))
         return None
     try:
         place = meeting(file, os.environ)
@@ -78,7 +77,7 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
         return None
     say(greeting + "".join(f"{notice}\n" for notice in joined.answer.get("notices", ())))
 
-    def again(engines: int) -> Joined:
+    def again(engines: int) -> Piped:
         try:
             return join(place, {**first, "first_id": 1 + engines * _IDS_OF_ENGINE}, joining.PATIENCE_SECONDS)
         except MisconfiguredError:  # an own engine would refuse all messages, also after a repair
@@ -87,8 +86,7 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
             say(SERVES_ALONE.format(exc))
             return joining.own(options.words())
 
-    streams = (import_module("search_mcp.fronts.pumped").Pumped if sys.platform == "win32" else Polled)(0, 1)
-    return Adapter(joined, again, streams).run()
+    return Adapter(joined, again, Polled(0, 1)).run()
 
 
 def say(text: str) -> None:
@@ -167,7 +165,7 @@ class Adapter:
     After the loss of an engine there is none until the client's next message, unless a request is to be repeated.
     """
 
-    def __init__(self, joined: Joined, again: Callable[[int], Joined], streams: Streams) -> None:
+    def __init__(self, joined: Piped, again: Callable[[int], Piped], streams: Polled) -> None:
         self._again, self._streams = again, streams
         self._conversation = Conversation()
         self._from_client, self._from_engine = Lines(), Lines()
@@ -175,7 +173,7 @@ class Adapter:
         self._unsent: deque[Piece] = deque()  # of the client, for which there is no engine yet, or no room
         self._refusal = ""  # the reason why the rest of this line of the client is dropped and refused
         self._is_inside_line = False  # the engine has a part of a line of the client
-        self._engine: Link | None = None
+        self._engine: Engine | None = None
         self._is_client_done = False  # it sends no more
         self._is_client_gone = False  # it reads no more
         self._engines = 0  # that were joined
@@ -200,8 +198,6 @@ class Adapter:
             self._write_out()
         if self._engine is not None:
             self._engine.close()
-        if not self._is_client_gone:
-            self._streams.finish(LAST_BYTES_SECONDS)
         return 0
 
     def _is_over(self) -> bool:
@@ -271,7 +267,7 @@ class Adapter:
         if self._is_client_done and self._engine is not None:
             self._engine.end()
 
-    def _write_to(self, engine: Link) -> bool:
+    def _write_to(self, engine: Engine) -> bool:
         """Write the rest of the piece before, or the beginning of the next one; return false if there is no room.
 
         A line of which nothing was written goes to the next engine.
@@ -309,14 +305,13 @@ class Adapter:
             self._to_client.put(self._conversation.refuse_open(reason))
             self._refusal = self._refusal or (reason if self._unsent else "")
 
-    def _attach(self, joined: Joined) -> None:
-        self._engine = self._streams.attach(joined)
+    def _attach(self, joined: Piped) -> None:
+        self._engine = Engine(joined.incoming, joined.outgoing)
         self._from_engine = Lines()
         self._engines += 1
         self._to_engine.put(self._conversation.opening())
-        self._take_from_engine(joined.early)
 
-    def _read_engine(self, engine: Link) -> None:
+    def _read_engine(self, engine: Engine) -> None:
         try:
             chunk = engine.read()
         except BlockingIOError:
@@ -328,7 +323,7 @@ class Adapter:
         else:
             self._lose(engine)
 
-    def _read_rest(self, engine: Link) -> None:
+    def _read_rest(self, engine: Engine) -> None:
         """Read what an engine wrote before it was lost."""
         for chunk in engine.rest():
             self._take_from_engine(chunk)
@@ -353,7 +348,7 @@ class Adapter:
             if piece.ends:
                 self._conversation.from_engine(piece)
 
-    def _lose(self, engine: Link) -> None:
+    def _lose(self, engine: Engine) -> None:
         """Answer what the lost engine has not answered, and join another one if it can."""
         engine.close()
         self._engine = None

@@ -43,14 +43,11 @@ class Connection(asyncio.Protocol):
         self._transport, self._outlet = transport, WriteBuffer(transport)
         transport.set_write_buffer_limits(high=CONGESTED_BYTES)
         transport.max_size = READ_CHUNK  # type: ignore[attr-defined]  # of a socket on POSIX
-        if not self._is_of_this_user(transport):
+        if not is_same_user(transport.get_extra_info("socket")):
             log.warning("! another user's process has connected; it is refused")
             transport.abort()
             return
         self._deadline = asyncio.get_running_loop().call_later(HELLO_SECONDS, transport.abort)
-
-    def _is_of_this_user(self, transport: asyncio.Transport) -> bool:
-        return is_same_user(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         if self.client is not None:

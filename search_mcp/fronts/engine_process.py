@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
 
 from search_mcp import logs
 from search_mcp.backends.process.launching import without_threads
@@ -26,7 +25,7 @@ from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.host import Host
 from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER
-from search_mcp.fronts.starting import READY, VENV_VARIABLE
+from search_mcp.fronts.starting import READY
 from search_mcp.gateway.reloading import LogSettings
 
 IDLE_SECONDS = 300.0
@@ -52,26 +51,15 @@ def _ended_by_signals(host: Host) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class Listening(Protocol):
-    """Where clients connect."""
-
-    async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
-        """Accept clients from now on; `on_hello` is called with the first line of each."""
-        ...
-
-    def close(self) -> None:
-        """Accept no more clients, and leave the place to another engine."""
-        ...
-
-
 class Socket:
-    """A `Listening` with a path."""
+    """The socket at which clients connect."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening, self._itself = listening, _identity(listening)
         self._server: asyncio.Server
 
     async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
+        """Accept clients from now on; `on_hello` is called with the first line of each."""
         # If `accept` fails, asyncio tries it `backlog` times in a row and logs each failure: with too many open files,
         # one connection that waits causes thousands of tracebacks a second. https://github.com/python/cpython/issues/151615
         self._server = await asyncio.get_running_loop().create_unix_server(
@@ -91,7 +79,7 @@ def _identity(listening: socket.socket) -> os.stat_result:
     return Path(listening.getsockname()).stat()
 
 
-async def host(listening: Listening, idle_seconds: float, log_to: LogSettings) -> None:
+async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> None:
     """Serve clients until the end."""
     without_threads()
     clients = Host(idle_seconds, log_to)
@@ -118,8 +106,7 @@ def _open_log() -> int:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if file.exists() and file.stat().st_size > LOG_BYTES:
-            with contextlib.suppress(PermissionError):  # on Windows, while another engine has it open
-                file.replace(file.with_suffix(".old.log"))
+            file.replace(file.with_suffix(".old.log"))
         return without_waiting(str(file), os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
@@ -155,7 +142,7 @@ def allow_more_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def listen(path: str, lock: int) -> Listening:
+def listen(path: str, lock: int) -> Socket:
     """Listen on a socket, independent of the process that started us, which has given us the lock.
 
     Raises:
@@ -168,27 +155,9 @@ def listen(path: str, lock: int) -> Listening:
     return listening
 
 
-def listen_on_windows(address: str, lock: int) -> Listening:
-    """Listen at a pipe; the process that started us has given us the lock.
-
-    Raises:
-        SystemExit: this process would end with the client that started us, and all other clients would lose it.
-        OSError: the pipe cannot be made.
-    """
-    if sys.platform == "win32":
-        os.set_handle_inheritable(lock, False)
-    os.environ.pop(VENV_VARIABLE, None)  # not meant for other programs
-    job_objects = import_module("search_mcp.backends.process.job_objects")
-    if job_objects.may_end_with_another(job_objects.Win32JobObjects()):
-        sys.exit("it would end with this client, which keeps its processes in a job object")
-    listening: Listening = import_module("search_mcp.fronts.pipe_transports").listen(address)
-    return listening
-
-
 def main() -> None:
-    """Run an engine process: its arguments are its address, and the descriptor or handle of the lock that it keeps."""
-    address, lock = sys.argv[1], int(sys.argv[2])
-    listening = listen_on_windows(address, lock) if sys.platform == "win32" else listen(address, lock)
+    """Run an engine process: its arguments are the path of its socket, and the descriptor of the lock that it keeps."""
+    listening = listen(sys.argv[1], int(sys.argv[2]))
     gc.freeze()
     gc.enable()
     gc.set_threshold(*THRESHOLDS)

@@ -1,9 +1,8 @@
 """The first line that an adapter or a command sends to an engine process, and the line that it answers.
 
-Both are JSON objects on one line. On POSIX, two pipes come with an answer that accepts `serve`: one to read and one to
-write. They carry the messages of MCP and nothing else; on Windows, the connection does. After the answer to `servers`,
-the connection carries `loan_lines`. The other requests get one answer. Standard library only, because adapters load
-nothing else.
+Both are JSON objects on one line. Two pipes come with an answer that accepts `serve`: one to read and one to write.
+They carry the messages of MCP and nothing else. After the answer to `servers`, the connection carries `loan_lines`. The
+other requests get one answer. Standard library only, because adapters load nothing else.
 """
 
 import json
@@ -13,8 +12,6 @@ PROTOCOL = 1
 """The version of these lines. The engines of all versions answer `status` and `stop`."""
 MAX_BYTES = 16 << 20
 """The longest first line; it holds an environment, which may have several megabytes."""
-END = b"\x04"
-"""The last byte of an adapter on Windows: a pipe cannot be closed in one direction. No JSON text has this character."""
 
 Json = dict[str, Any]
 

@@ -8,12 +8,10 @@ import contextlib
 import errno
 import os
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
 from io import FileIO
-from typing import Protocol
 
 from search_mcp.fronts import hello
 from search_mcp.fronts.hello import Json
@@ -36,20 +34,10 @@ class MisconfiguredError(NoEngineError):
     """The configuration or an option is wrong, which this process reports itself unless it was repaired meanwhile."""
 
 
-class Connection(Protocol):
-    """The methods of a socket that are used of a connection; on Windows, it is a pipe."""
-
-    def settimeout(self, seconds: float | None, /) -> None: ...
-    def recv(self, size: int, /) -> bytes: ...
-    def sendall(self, data: memoryview | bytes, /) -> None: ...
-    def shutdown(self, how: int, /) -> None: ...
-    def close(self) -> None: ...
-
-
 class Connected:
-    """A connection to an engine, after the first lines."""
+    """The connection of a command to an engine, after the first lines."""
 
-    def __init__(self, connection: Connection, answer: Json, early: bytes = b"") -> None:
+    def __init__(self, connection: socket.socket, answer: Json, early: bytes = b"") -> None:
         self.connection = connection
         self.answer = answer
         self.early = early
@@ -57,21 +45,15 @@ class Connected:
 
 
 class Piped:
-    """Two pipes to an engine, which it gave in place of the connection."""
-
-    early = b""
+    """The two pipes of a client to an engine, which it gave in place of the connection."""
 
     def __init__(self, incoming: FileIO, outgoing: FileIO, answer: Json) -> None:
         self.incoming, self.outgoing = incoming, outgoing
         self.answer = answer
 
 
-Joined = Connected | Piped
-"""The way to an engine: two pipes for a client on POSIX; a connection for commands, and for all on Windows."""
-
-
-def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined:
-    """Connect to the engine, or start it and connect.
+def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Piped:
+    """Connect a client to the engine, or start it and connect.
 
     Raises:
         NoEngineError: there is none in time.
@@ -81,6 +63,7 @@ def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS
         while True:
             joined = _greet(place, first, deadline) or _start_and_greet(place, first, deadline)
             if joined is not None:
+                assert isinstance(joined, Piped)
                 return joined
             if time.monotonic() > deadline:
                 raise NoEngineError(f"no engine was ready within {patience_seconds:g} s")
@@ -122,7 +105,7 @@ def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> J
     return joined.answer
 
 
-def _wait_for_end(connection: Connection, deadline: float) -> None:
+def _wait_for_end(connection: socket.socket, deadline: float) -> None:
     """Wait until the engine closes the connection: after its answer, or, if it was told to stop, at its end.
 
     Raises:
@@ -134,11 +117,11 @@ def _wait_for_end(connection: Connection, deadline: float) -> None:
             return
 
 
-def _greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
+def _greet(place: Meeting, first: Json, deadline: float) -> Connected | Piped | None:
     return _greet_at(place.socket, first, deadline)
 
 
-def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
+def _greet_at(path: str, first: Json, deadline: float) -> Connected | Piped | None:
     """Connect and exchange the first lines; return `None` if there is no engine, or one that is just ending."""
     line = hello.encode(first)
     if len(line) > hello.MAX_BYTES:
@@ -163,8 +146,7 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
             return None
         if "alone" in answer:
             raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
-        gets_pipes = first["wants"] == "serve" and isinstance(connection, socket.socket)
-        if len(pipes) != (2 if gets_pipes else 0):
+        if len(pipes) != (2 if first["wants"] == "serve" else 0):
             raise NoEngineError("the engine's pipes did not arrive; this process may have too many open files")
         kept.pop_all()
     if not pipes:
@@ -173,16 +155,13 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
     return Piped(FileIO(pipes[0], "r"), FileIO(pipes[1], "w"), answer)
 
 
-def _connect(path: str, seconds: float) -> Connection:
+def _connect(path: str, seconds: float) -> socket.socket:
     """Open a connection to a process of this user, with a time limit for this and for what is written.
 
     Raises:
         OSError: there is none.
         NoEngineError: it is a process of another user.
     """
-    if sys.platform == "win32":
-        pipe: Connection = import_module("search_mcp.fronts.named_pipes").connect_to(path, seconds)
-        return pipe
     with contextlib.ExitStack() as kept:
         connection = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         connection.settimeout(seconds)
@@ -197,18 +176,15 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - time.monotonic())
 
 
-def _line(connection: Connection, deadline: float, descriptors: list[int]) -> tuple[bytes, bytes]:
+def _line(connection: socket.socket, deadline: float, descriptors: list[int]) -> tuple[bytes, bytes]:
     """Read one line; return it and what follows, and append the descriptors that came. Empty if the connection ends."""
     read = b""
     while b"\n" not in read and len(read) < ANSWER_BYTES:
         connection.settimeout(_left(deadline))
-        if sys.platform != "win32" and isinstance(connection, socket.socket):
-            chunk, received, _, _ = socket.recv_fds(connection, 1 << 16, 2)
-            descriptors += received
-            for each in received:
-                os.set_inheritable(each, False)
-        else:
-            chunk = connection.recv(1 << 16)
+        chunk, received, _, _ = socket.recv_fds(connection, 1 << 16, 2)
+        descriptors += received
+        for each in received:
+            os.set_inheritable(each, False)
         if not chunk:
             return b"", b""
         read += chunk
@@ -221,7 +197,7 @@ def _close(descriptors: Sequence[int]) -> None:
         os.close(each)
 
 
-def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
+def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Connected | Piped | None:
     """Start the engine if no other process is starting it, or is it; return `None` if one is."""
     lock = _locked(place.lock)
     if lock is None:
@@ -238,9 +214,6 @@ def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | N
 
 def _locked(path: str) -> int | None:
     """Open and lock a file; `None` if another process has locked it."""
-    if sys.platform == "win32":
-        lock: int | None = import_module("search_mcp.fronts.named_pipes").lock_file(path)
-        return lock
     fcntl = import_module("fcntl")
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -253,14 +226,11 @@ def _locked(path: str) -> int | None:
     return lock
 
 
-def own(arguments: Sequence[str]) -> Joined:
+def own(arguments: Sequence[str]) -> Piped:
     """Start a process that serves this client alone, as a child that ends with us.
 
     Raises:
         OSError: it cannot be started.
     """
-    starting = import_module("search_mcp.fronts.starting")
-    incoming, outgoing = starting.start_own(arguments)
-    if sys.platform == "win32":
-        return Connected(starting.ChildConnection(incoming, outgoing), {})
+    incoming, outgoing = import_module("search_mcp.fronts.starting").start_own(arguments)
     return Piped(incoming, outgoing, {})

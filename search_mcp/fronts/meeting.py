@@ -13,7 +13,6 @@ import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
-from importlib import import_module
 
 from search_mcp import __version__
 
@@ -39,8 +38,6 @@ other variables.
 """
 PROXIES = "_proxy"
 """The ending of the variables that name proxies, in lower case; the HTTP client reads them."""
-PROFILE_VARIABLES = ("USERPROFILE", "APPDATA", "LOCALAPPDATA")
-"""Those of Windows, with the same meaning."""
 NAMESPACES = ("mnt", "pid", "net", "user", "ipc", "uts")
 _LINUX_PEERCRED = 17  # SO_PEERCRED, which Python has on Linux only
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS and the BSDs, <sys/un.h>
@@ -60,18 +57,9 @@ class Meeting:
         """Locked by the process that starts the engine, then by the engine for as long as it lives."""
 
 
-class PipeMeeting(Meeting):
-    """The address of the pipe and the lock of one engine process of Windows."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        super().__init__(folder, name)
-        self.socket = rf"\\.\pipe\{name}"
-        self.lock = rf"{folder}\{name}.lock"
-
-
 def is_supported(platform: str) -> bool:
-    """Return whether adapters and engines can meet here: where sockets have paths, and on Windows."""
-    return platform == "win32" or hasattr(socket, "AF_UNIX")
+    """Return whether adapters and engines can meet here: where sockets have paths, and descriptors can be sent."""
+    return platform != "win32" and hasattr(socket, "AF_UNIX")
 
 
 def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
@@ -80,36 +68,20 @@ def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
     Raises:
         OSError: the folder cannot be made, or is not safe, or our own files cannot be read.
     """
-    if sys.platform == "win32":
-        return pipe_meeting(config, variables, import_module("search_mcp.fronts.named_pipes").own_beginning())
     folder = own_folder(variables)
     make_safe(folder)
     itself = f"{build()} {sys.getfilesystemencoding()} umask {umask():o} {confinement()}"
     return Meeting(folder, name(os.path.realpath(config), itself, variables))
 
 
-def pipe_meeting(config: str, variables: Mapping[str, str], beginning: str) -> PipeMeeting:
-    """Return the meeting place on Windows; `beginning` is that of the names of all engines that we may use.
-
-    Raises:
-        OSError: the folder cannot be made, or our own files cannot be read.
-    """
-    folder = local_folder(variables)
-    os.makedirs(folder, exist_ok=True)  # noqa: PTH103  # no pathlib: an adapter loads little
-    itself = f"{build()} {sys.getfilesystemencoding()} {[variables.get(each) for each in PROFILE_VARIABLES]}"
-    return PipeMeeting(folder, beginning + name(os.path.normcase(os.path.realpath(config)), itself, variables))
-
-
 def sockets(variables: Mapping[str, str]) -> list[str]:
-    """Return the sockets of this user, or the pipes; engines that were killed have left their sockets behind.
+    """Return the sockets of this user; engines that were killed have left theirs behind.
 
     Raises:
         OSError: their folder is not safe.
     """
-    if sys.platform == "win32":
-        pipes = import_module("search_mcp.fronts.named_pipes")
-        found: list[str] = pipes.addresses(pipes.own_beginning())
-        return found
+    if not is_supported(sys.platform):
+        return []
     folder = own_folder(variables)
     if not os.path.exists(folder):  # noqa: PTH110
         return []
@@ -147,24 +119,8 @@ def is_own(folder: str) -> bool:
 
 
 def own_folder(variables: Mapping[str, str]) -> str:
-    """Return the folder in which adapters and engines of this user meet; it may not be there yet.
-
-    Raises:
-        FileNotFoundError: Windows does not say where it is.
-    """
-    return local_folder(variables) if sys.platform == "win32" else folder_name(variables, os.getuid())
-
-
-def local_folder(variables: Mapping[str, str]) -> str:
-    """Return the folder of locks on Windows, which is in the user's profile, so that others cannot write to it.
-
-    Raises:
-        FileNotFoundError: the variable that names the profile is not set.
-    """
-    local = variables.get("LOCALAPPDATA")
-    if not local:
-        raise FileNotFoundError("the variable LOCALAPPDATA is not set")
-    return os.path.join(local, FOLDER, "engine")  # noqa: PTH118  # no pathlib: an adapter loads little
+    """Return the folder in which adapters and engines of this user meet; it may not be there yet."""
+    return folder_name(variables, os.getuid())
 
 
 def folder_name(variables: Mapping[str, str], uid: int, is_own: Callable[[str], bool] = is_own) -> str:

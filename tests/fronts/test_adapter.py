@@ -3,21 +3,19 @@
 import json
 import os
 import select
-import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import FileIO
 from typing import Any
 
 import pytest
 
-from search_mcp.fronts import adapter
+from search_mcp.fronts import adapter, polled
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
 from search_mcp.fronts.conversation import LOST_REPEATEDLY, MOST_ENGINES
-from search_mcp.fronts.joining import Connected, Joined, NoEngineError, Piped
-from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Taker, Wanted
-from search_mcp.fronts.pumped import Pumped
+from search_mcp.fronts.joining import NoEngineError, Piped
+from search_mcp.fronts.polled import Polled, Ready, Taker, Wanted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 SECONDS = 30.0
@@ -28,18 +26,11 @@ Json = dict[str, Any]
 class Engine:
     """The engine's end of a connection."""
 
-    def __init__(self, streams: Callable[[int, int], Streams] = Polled) -> None:
-        self.joined: Joined
-        if streams is Polled:
-            incoming, answers = os.pipe()
-            messages, outgoing = os.pipe()
-            self.joined = Piped(FileIO(incoming), FileIO(outgoing, "w"), {})
-            self._lines, self._answers = os.fdopen(messages, "rb"), os.fdopen(answers, "wb")
-        else:
-            theirs, ours = socket.socketpair()
-            self.joined = Connected(theirs, {})
-            with ours:
-                self._lines, self._answers = ours.makefile("rb"), ours.makefile("wb")
+    def __init__(self) -> None:
+        incoming, answers = os.pipe()
+        messages, outgoing = os.pipe()
+        self.joined = Piped(FileIO(incoming), FileIO(outgoing, "w"), {})
+        self._lines, self._answers = os.fdopen(messages, "rb"), os.fdopen(answers, "wb")
 
     def hears(self) -> Json:
         message: Json = json.loads(self._lines.readline())
@@ -65,17 +56,14 @@ class Engine:
 
     def close(self) -> None:
         self.dies()
-        if isinstance(self.joined, Piped):
-            self.joined.incoming.close()
-            self.joined.outgoing.close()
-        else:
-            self.joined.connection.close()
+        self.joined.incoming.close()
+        self.joined.outgoing.close()
 
 
 class Bench:
     """An adapter in a thread, with the client's ends of its pipes."""
 
-    def __init__(self, *engines: Engine, streams: Callable[[int, int], Streams] = Polled) -> None:
+    def __init__(self, *engines: Engine, streams: type[Polled] = Polled) -> None:
         stdin, self.stdin = os.pipe()
         self.stdout, stdout = os.pipe()
         self._descriptors = [stdin, stdout]
@@ -86,7 +74,7 @@ class Bench:
         self._thread = threading.Thread(target=self._run)
         self._lines = os.fdopen(self.stdout, "rb", closefd=False)
 
-    def _again(self, engines: int) -> Joined:
+    def _again(self, engines: int) -> Piped:
         self.joins += 1
         if not self._next:
             raise NoEngineError("there is none")
@@ -144,25 +132,17 @@ class Bench:
             assert self.is_over()
 
 
-@pytest.fixture(params=[Polled, Pumped])
-def streams(request: pytest.FixtureRequest) -> Callable[[int, int], Streams]:
-    """How bytes are moved: as on POSIX, and as on Windows."""
-    way: Callable[[int, int], Streams] = request.param
-    return way
-
-
 @pytest.fixture
-def engines(request: pytest.FixtureRequest) -> Iterator[list[Engine]]:
-    way = request.getfixturevalue("streams") if "streams" in request.fixturenames else Polled
-    made = [Engine(way) for _ in range(6)]
+def engines() -> Iterator[list[Engine]]:
+    made = [Engine() for _ in range(6)]
     yield made
     for each in made:
         each.close()
 
 
 @pytest.fixture
-def bench(engines: list[Engine], streams: Callable[[int, int], Streams]) -> Iterator[Bench]:
-    made = Bench(*engines, streams=streams)
+def bench(engines: list[Engine]) -> Iterator[Bench]:
+    made = Bench(*engines)
     made.starts()
     yield made
     for each in engines:
@@ -413,7 +393,6 @@ def test_an_engine_that_does_not_answer_the_end_is_not_waited_for(
     bench.close()
 
 
-@pytest.mark.parametrize("streams", [Polled], indirect=True)
 def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: list[Engine]) -> None:
     bench.says({"id": 1, "method": "ping"})
     engines[0].hears()
@@ -421,16 +400,6 @@ def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: lis
     assert bench.is_over()
     assert bench.code == 0
     assert engines[0].is_told_the_end()
-
-
-@pytest.mark.parametrize("streams", [Pumped], indirect=True)
-def test_where_a_closed_stdout_cannot_be_seen_the_next_message_ends_the_adapter(
-    bench: Bench, engines: list[Engine]
-) -> None:
-    bench.closes_stdout()
-    engines[0].says({"method": "news"})
-    assert bench.is_over()
-    assert bench.code == 0
 
 
 def test_a_client_with_header_framing_starts_again_after_a_loss(bench: Bench, engines: list[Engine]) -> None:
@@ -446,11 +415,11 @@ class InSteps(Polled):
 
     permits = threading.Semaphore(0)
 
-    def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
+    def wait(self, wanted: Wanted, engine: polled.Engine | None, seconds: float | None) -> Ready | None:
         self.permits.acquire()
-        return super().wait(wanted, link, seconds)
+        return super().wait(wanted, engine, seconds)
 
-    def relay(self, link: Link, take_from_client: Taker, take_from_engine: Taker) -> None:
+    def relay(self, engine: polled.Engine, take_from_client: Taker, take_from_engine: Taker) -> None:
         """Return at once."""
 
 

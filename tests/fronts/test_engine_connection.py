@@ -78,9 +78,7 @@ def open_files() -> set[str]:
 
 
 async def joins(place: Meeting) -> Piped:
-    joined = await asyncio.to_thread(join, place, {"wants": "serve"}, SECONDS)
-    assert isinstance(joined, Piped)
-    return joined
+    return await asyncio.to_thread(join, place, {"wants": "serve"}, SECONDS)
 
 
 @asynccontextmanager

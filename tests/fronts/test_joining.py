@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from search_mcp.fronts import hello, joining, starting
-from search_mcp.fronts.joining import Connected, MisconfiguredError, NoEngineError, Piped, ask, join
+from search_mcp.fronts.joining import MisconfiguredError, NoEngineError, ask, join, join_running
 from search_mcp.fronts.meeting import Meeting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
@@ -70,8 +70,8 @@ def stays_silent(connection: socket.socket, _first: bytes) -> None:
 
 def test_the_first_lines_are_exchanged_and_what_follows_is_kept(place: Meeting) -> None:
     with engine(place.socket, says(hello.encode({"pid": 7}) + b"more")) as heard:
-        joined = join(place, FIRST, SECONDS)
-    assert isinstance(joined, Connected)
+        joined = join_running(place, FIRST, SECONDS)
+    assert joined is not None
     joined.connection.close()
     assert hello.decode(heard[0]) == {"search-mcp": hello.PROTOCOL, **FIRST}
     assert joined.answer["pid"] == 7
@@ -93,7 +93,6 @@ def test_pipes_that_come_with_the_answer_take_the_place_of_the_connection(place:
     from_client, to_engine = os.pipe()
     with engine(place.socket, sends_pipes(from_engine, to_engine)):
         joined = join(place, SERVE, SECONDS)
-    assert isinstance(joined, Piped)
     assert not os.get_inheritable(joined.incoming.fileno())
     for each in (from_engine, to_engine):
         os.close(each)
@@ -146,11 +145,13 @@ def test_pipes_that_the_system_does_not_hand_over_are_missed(place: Meeting, num
 def test_an_engine_that_is_ending_is_tried_again(place: Meeting) -> None:
     held = os.open(place.lock, os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)  # it has the lock until its end
-    with engine(place.socket, ends, ends, says(hello.encode({"pid": 7}))):
-        joined = join(place, FIRST, SECONDS)
-    assert isinstance(joined, Connected)
-    joined.connection.close()
-    os.close(held)
+    read_end, write_end = os.pipe()
+    with engine(place.socket, ends, ends, sends_pipes(read_end, write_end)):
+        joined = join(place, SERVE, SECONDS)
+    joined.incoming.close()
+    joined.outgoing.close()
+    for each in (held, read_end, write_end):
+        os.close(each)
 
 
 @pytest.mark.parametrize("answer", [b"no JSON\n", b"{}\n", b'{"search-mcp": "1"}\n', b"[]\n"])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from search_mcp.fronts.joining import Piped
-from search_mcp.fronts.polled import Polled
+from search_mcp.fronts.polled import Engine, Polled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pipes of POSIX")
 
@@ -35,9 +35,9 @@ class Bench:
     def __init__(self, opened: ExitStack, stdin: int, stdout: int, ends: Ends, link: Piped) -> None:
         self.ends = ends
         self._streams = Polled(stdin, stdout)
-        self._link = self._streams.attach(link)
+        self._engine = Engine(link.incoming, link.outgoing)
         self.taken: list[tuple[str, bytes, int]] = []
-        opened.callback(self._link.close)
+        opened.callback(self._engine.close)
 
     def relay(self, most: int = 1) -> None:
         def take(side: str, data: bytes, written: int) -> None:
@@ -47,7 +47,7 @@ class Bench:
 
         with suppress(EnoughError):
             self._streams.relay(
-                self._link,
+                self._engine,
                 lambda data, written: take("client", data, written),
                 lambda data, written: take("engine", data, written),
             )
@@ -108,7 +108,7 @@ def test_a_line_for_which_there_is_no_room_is_taken_unwritten(opened: ExitStack)
     bench = bench_of(opened)
     while True:
         try:
-            os.write(bench._link.outgoing, b"x" * 4096)
+            os.write(bench._engine.outgoing, b"x" * 4096)
         except BlockingIOError:
             break
     os.write(bench.ends.client_in, b"question\n")

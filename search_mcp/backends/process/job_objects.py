@@ -21,9 +21,6 @@ if sys.platform == "win32":
 
 log = logging.getLogger(__name__)
 
-KILL_ON_JOB_CLOSE = 0x2000
-"""The limit of a job whose processes end when its last handle is closed."""
-
 
 class JobObjects(Protocol):
     """The part of the Windows API that is used here; a job is its handle."""
@@ -43,14 +40,6 @@ class JobObjects(Protocol):
     def take(self, job: int, pid: int) -> None: ...
     def terminate(self, job: int) -> None: ...
     def close(self, job: int) -> None: ...
-    def limits_of_ours(self) -> int:
-        """Return the limits of the job that this process is in, of several the innermost one; 0 in no job."""
-        ...
-
-
-def may_end_with_another(objects: JobObjects) -> bool:
-    """Return whether this process is in a job that ends it, such as that of a client for all processes below it."""
-    return bool(objects.limits_of_ours() & KILL_ON_JOB_CLOSE)
 
 
 class JobTrees:
@@ -144,13 +133,6 @@ if sys.platform == "win32":
         def close(self, job: int) -> None:
             with _os_errors():
                 win32api.CloseHandle(job)
-
-        def limits_of_ours(self) -> int:
-            with _os_errors():
-                if not win32job.IsProcessInJob(win32api.GetCurrentProcess(), 0):
-                    return 0
-                found = win32job.QueryInformationJobObject(0, win32job.JobObjectExtendedLimitInformation)
-                return int(found["BasicLimitInformation"]["LimitFlags"])
 
     @contextlib.contextmanager
     def _os_errors() -> Iterator[None]:

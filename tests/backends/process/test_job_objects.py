@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from search_mcp.backends.process.job_objects import JobTrees, may_end_with_another
+from search_mcp.backends.process.job_objects import JobTrees
 
 
 @dataclass
@@ -16,7 +16,6 @@ class Recorded:
 
     refuses: tuple[str, ...] = ()
     asked: list[tuple[object, ...]] = field(default_factory=list)
-    limits: int = 0
     _made: int = 0
 
     def create(self) -> int:
@@ -35,9 +34,6 @@ class Recorded:
 
     def close(self, job: int) -> None:
         self._ask("close", job)
-
-    def limits_of_ours(self) -> int:
-        return self.limits
 
     def _ask(self, *what: object) -> None:
         self.asked.append(what)
@@ -91,22 +87,3 @@ def test_a_refusal_of_windows_at_the_end_is_ignored() -> None:
     jobs.watch(100)
     jobs.signal(100, signal.SIGTERM)
     jobs.dismiss(100)
-
-
-@pytest.mark.parametrize(("limits", "verdict"), [(0, False), (0x1800, False), (0x2000, True), (0x3800, True)])
-def test_a_process_is_independent_unless_it_is_in_a_job_that_ends_it(limits: int, verdict: bool) -> None:
-    assert may_end_with_another(Recorded(limits=limits)) is verdict
-
-
-IN_A_JOB = """
-from search_mcp.backends.process.job_objects import Win32JobObjects, may_end_with_another
-objects = Win32JobObjects()
-objects.take_us(objects.create())
-print(may_end_with_another(objects))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "win32", reason="the job objects of Windows")
-def test_windows_says_that_a_process_is_in_a_job_that_ends_it() -> None:
-    done = subprocess.run([sys.executable, "-c", IN_A_JOB], capture_output=True, timeout=60, check=True)
-    assert done.stdout.strip() == b"True"
