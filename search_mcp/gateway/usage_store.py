@@ -86,7 +86,7 @@ class UsageStore:
             self._write(rows)
         except sqlite3.Error as exc:
             if _code(exc) in _LOCKED:
-                self._warn(f"another process has locked {_shown(self._path)}; calls are recorded once it is free")
+                log.info("= another process has locked %s; calls are recorded once it is free", _shown(self._path))
                 return False
             self._warn(f"calls are not recorded in {_shown(self._path)}: {exc}")
         except (OSError, LaterFormatError) as exc:

@@ -99,7 +99,9 @@ def test_no_call_is_lost_when_several_processes_write(path: Path) -> None:
     assert len(set(found)) == len(writers) * 25
 
 
-def test_a_locked_file_is_written_later_and_costs_one_warning(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_locked_file_is_written_later_without_a_warning(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is lost, and on a busy machine another process may need longer than a second."""
+    caplog.set_level(logging.INFO)
     written = UsageStore(path, lambda: NOW, busy_seconds=0.05)
     assert written.write([row("a")])
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -109,8 +111,8 @@ def test_a_locked_file_is_written_later_and_costs_one_warning(path: Path, caplog
         other.execute("ROLLBACK")
     assert written.write([row("b")])
     assert tools(path) == ["a", "b"]
-    (warning,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
-    assert "another process has locked" in warning
+    assert {each.levelno for each in caplog.records} == {logging.INFO}
+    assert "another process has locked" in caplog.text
 
 
 def test_a_damaged_file_that_cannot_be_moved_is_not_said_to_be_moved(
