@@ -105,7 +105,7 @@ class Loan:
     # The source of the backends
 
     def make(
-        self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"
+        self, config: ServerConfig, publish: Callable[[News], None], _client: "Callable[[], Session | None]"
     ) -> AggregatedBackend:
         backend = self._backends[config.name] = BorrowedServer(config, publish, self)
         return backend

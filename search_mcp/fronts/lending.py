@@ -6,7 +6,7 @@ started for it, and ends with it.
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -64,13 +64,13 @@ class LentBackends(PooledBackends):
         self._wants_fresh = isinstance(dependencies.cache, FreshLists)
 
     def make(
-        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
+        self, config: ServerConfig, publish: Callable[[News], None], client: "Callable[[], Session | None]"
     ) -> AggregatedBackend:
         def publish_to_both(news: News) -> None:
             publish(news)
             self._tell(backend, news)
 
-        backend = super().make(config, publish_to_both, sessions)
+        backend = super().make(config, publish_to_both, client)
         assert isinstance(backend, Lease)
         backend.is_of_command, backend.wants_fresh = True, self._wants_fresh
         return backend

@@ -1,12 +1,7 @@
-"""The aggregator: the configuration, the backends and their tasks, which all client sessions share.
+"""The aggregator: the configuration, the backends and their tasks, for one client.
 
 Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops or restarts only
-the servers it changed.
-
-The first client that opens decides the era and the capabilities that backends are opened with. A later client joins,
-and its calls are translated where its era differs. A question that a backend asks outside of any call goes to the
-client that opened it, and is refused once that client has left. The backends are set to the most verbose log level that
-a client wants. A server gets an unsubscribe request when the last subscribed client unsubscribes or leaves.
+the servers it changed. The backends may be leases of servers that other clients use, too.
 """
 
 import asyncio
@@ -24,7 +19,6 @@ from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
-from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import model_folder, results_folder
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.running import AggregatedBackend, BackendSource, OwnBackends, Running
@@ -46,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 class Aggregator:
-    """All backends of one configuration, for any number of clients."""
+    """All backends of one configuration, for one client."""
 
     def __init__(
         self,
@@ -75,9 +69,8 @@ class Aggregator:
         self._meaning_source: MeaningSource | None = None
         self.servers = Servers(self._dependencies.clock, self._source.in_common, self._meanings)
         self._problems = ProblemLog(self.servers, later)
-        self._sessions: dict[Session, None] = {}
+        self._session: Session | None = None  # while the client is there
         self._opening: Opening | None = None
-        self._opener: Session | None = None
         self._log_level: str | None = None
         self._running: dict[str, Running] = {}
         self._retiring: dict[str, Running] = {}  # stopped by an edit, and possibly not ended yet
@@ -96,14 +89,13 @@ class Aggregator:
         """The files of shortened results, loaded with the first limited call; `None` in commands."""
         return self._load_kept_results() if self._load_kept_results is not None else None
 
-    # Sessions
+    # The client
 
     def open_session(
         self, profile: Profile | None = None, tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None
     ) -> Session:
-        """Make a session for one client; `profile` is the one that the client was started with, if any."""
-        session = Session(self, profile, later, tell_front)
-        self._sessions[session] = None
+        """Make the session of the client, once; `profile` is the one that the client was started with, if any."""
+        self._session = session = Session(self, profile, later, tell_front)
         return session
 
     @property
@@ -122,31 +114,26 @@ class Aggregator:
 
     def _finish_usage(self) -> None:
         """Have the last tool calls recorded."""
-        for session in self._sessions:
-            session.finish_usage()
+        if self._session is not None:
+            self._session.finish_usage()
         if self._own_token_counter is not None:
             self._own_token_counter.end_soon()
         if self._usage_queue is not None:
             self._usage_queue.flush()
 
-    def others(self, session: Session, server: str) -> Iterator[Session]:
-        """Give every other open session that uses a server."""
-        yield from (each for each in self._sessions if each is not session)
+    def others(self, server: str) -> Iterator[Session]:
+        """Give the sessions of the other clients that use a server."""
         if (running := self._running.get(server)) is not None:
             yield from self._source.other_sessions(running.backend)
 
-    def is_alone(self, session: Session, server: str) -> bool:
-        """Return whether a session is the only one that uses a server, and no other aggregator's client did before."""
+    def is_alone(self, server: str) -> bool:
+        """Return whether a server has, and had, no other client."""
         running = self._running.get(server)
-        if running is not None and self._source.was_shared(running.backend):
-            return False
-        return not any(True for _ in self.others(session, server))
+        return running is None or not self._source.was_shared(running.backend)
 
-    def leave(self, session: Session) -> None:
-        """Forget a session that ended."""
-        del self._sessions[session]
-        if session.state.log_level is not None:
-            self.apply_log_level()
+    def leave(self) -> None:
+        """Forget the client, which has ended."""
+        self._session = None
 
     def recall(self, opening: Opening) -> None:
         """Publish what is remembered of the backends for such a client, unless they were opened; start nothing."""
@@ -154,32 +141,27 @@ class Aggregator:
             for backend in self.backends:
                 backend.recall(opening)
 
-    def open(self, session: Session, opening: Opening) -> None:
-        """Open the backends for the first client that opens; a later client joins."""
-        if self._opening is None:
-            self._opening, self._opener = opening, session
-            for backend in self.backends:
-                backend.open(opening)
+    def open(self, opening: Opening) -> None:
+        """Open the backends for the client."""
+        self._opening = opening
+        for backend in self.backends:
+            backend.open(opening)
 
-    def apply_log_level(self) -> None:
-        """Set the backends to the most verbose level that a session wants."""
-        levels = [level for each in self._sessions if (level := each.state.log_level) is not None]
-        if levels:
-            self._log_level = most_verbose(levels)
-            for backend in self.backends:
-                backend.set_log_level(self._log_level)
+    def set_log_level(self, level: str) -> None:
+        self._log_level = level
+        for backend in self.backends:
+            backend.set_log_level(level)
 
-    def roots_changed(self, session: Session) -> None:
-        """Tell the backends that a client's roots changed, if it is the client that opened them."""
-        if self._opener in (None, session):
-            for backend in self.backends:
-                backend.roots_changed()
+    def roots_changed(self) -> None:
+        """Tell the backends that the client's roots changed."""
+        for backend in self.backends:
+            backend.roots_changed()
 
     def tell(self, news: News) -> None:
-        """Record a backend's news, and pass it to the sessions it is meant for."""
+        """Record a backend's news, and pass it to the client if it is meant for it."""
         if isinstance(news, ListChanged):
-            for session in self._sessions:
-                session.on_list(news)
+            if self._session is not None:
+                self._session.on_list(news)
             self.servers.catalog.put(news.server, news.kind, news.page)
         # "The notification includes the full task object", with its result. In a notification of a task that no client
         # follows, a server could mention URIs without having been called.
@@ -188,13 +170,12 @@ class Aggregator:
             log_contested(resources, news.server)
         if isinstance(news, ListChanged | StateChanged):
             self._on_change()
-        else:
-            for session in list(self._sessions):
-                session.on_news(news)
+        elif self._session is not None:
+            self._session.on_news(news)
 
     def _on_change(self) -> None:
-        for session in list(self._sessions):
-            session.on_change()
+        if self._session is not None:
+            self._session.on_change()
         self._problems.on_change()
 
     def note_broken_edit(self, error: str | None) -> None:
@@ -256,8 +237,8 @@ class Aggregator:
                 await self._meaning_source.fill(address)
 
     def _forget_results(self) -> None:
-        for session in self._sessions:
-            session.state.forget_results()
+        if self._session is not None:
+            self._session.state.forget_results()
         if self._has_own_results and (kept := self.__dict__.get("kept_results")) is not None:
             kept.end()
 
@@ -291,15 +272,15 @@ class Aggregator:
                 running.backend.adopt(server)
                 self._running[server.name] = before.pop(server.name)
             else:
-                backend = self._source.make(server, self.tell, lambda: self._sessions)
+                backend = self._source.make(server, self.tell, lambda: self._session)
                 if self._log_level is not None:
                     backend.set_log_level(self._log_level)
                 if self._paused:
                     backend.pause_reading()
                 self._running[server.name] = Running(backend)
         self.servers.configure(config, {each.name: each for each in self.backends})
-        for session in self._sessions:
-            session.configure()
+        if self._session is not None:
+            self._session.configure()
         if self._meaning_source is not None:
             self._meaning_source.of(config)
         self._on_change()

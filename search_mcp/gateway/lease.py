@@ -3,7 +3,7 @@
 A lease stays the same while its server changes: its own that was never started, one that it shares, or again its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
@@ -39,10 +39,10 @@ class Lease:
         pool: Pool,
         config: ServerConfig,
         publish: Callable[[News], None],
-        sessions: "Callable[[], Iterable[Session]]",
+        client: "Callable[[], Session | None]",
         dependencies: Dependencies,
     ) -> None:
-        self.config, self.publish, self.sessions, self.dependencies = config, publish, sessions, dependencies
+        self.config, self.publish, self.client, self.dependencies = config, publish, client, dependencies
         self.opening: Opening | None = None
         """The opening of its client; `None` before it."""
         self.log_level: str | None = None
@@ -104,16 +104,18 @@ class Lease:
         return before.keep_subscriptions(mine)
 
     def _subscriptions(self) -> Subscriptions:
-        """Return the subscriptions of its clients; a server remembers only who subscribed to a resource last."""
+        """Return the subscriptions of its client; a server remembers only who subscribed to a resource last."""
+        session = self.client()
+        subscriptions = () if session is None else session.state.subscriptions.at(self.name)
         return {
             (Action.SUBSCRIBE, each.uri): Call(Action.SUBSCRIBE, each.uri, {}, None, each.caller, reply=_ignore)
-            for session in self.sessions()
-            for each in session.state.subscriptions.at(self.name)
+            for each in subscriptions
         }
 
     def is_of(self, call: Call) -> bool:
         """Return whether a call is of its client."""
-        return any(call.caller.session is session for session in self.sessions())
+        session = self.client()
+        return session is not None and call.caller.session is session
 
     def leave(self) -> PooledServer:
         """End the use; return the server, which goes on if it has other clients."""
@@ -303,10 +305,10 @@ class PooledBackends:
         return self._pool.in_common
 
     def make(
-        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
+        self, config: ServerConfig, publish: Callable[[News], None], client: "Callable[[], Session | None]"
     ) -> AggregatedBackend:
         dependencies = self._of_shared if config.share else self._dependencies
-        return Lease(self._pool, config, publish, sessions, dependencies)
+        return Lease(self._pool, config, publish, client, dependencies)
 
     def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
         assert isinstance(backend, Lease)
@@ -319,9 +321,7 @@ class PooledBackends:
 
     def other_sessions(self, backend: AggregatedBackend) -> "Iterator[Session]":
         assert isinstance(backend, Lease)
-        for lease in backend.server.leases:
-            if lease is not backend:
-                yield from lease.sessions()
+        yield from (session for session in backend.server.sessions() if session is not backend.client())
 
     def was_shared(self, backend: AggregatedBackend) -> bool:
         assert isinstance(backend, Lease)

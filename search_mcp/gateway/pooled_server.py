@@ -7,7 +7,7 @@ of the call, or the only one that it ever had.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.backends import sharing
 from search_mcp.backends.dependencies import Dependencies
@@ -25,6 +25,9 @@ from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
 from search_mcp.wire.errors import invalid_request
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw, replace
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -242,7 +245,11 @@ class PooledServer:
 
     def is_of_no_client(self, call: Call) -> bool:
         """Return whether a call is of a client that is gone."""
-        return all(call.caller.session is not session for lease in self.leases for session in lease.sessions())
+        return all(call.caller.session is not session for session in self.sessions())
+
+    def sessions(self) -> "list[Session]":
+        """Return the sessions of its clients."""
+        return [session for lease in self.leases if (session := lease.client()) is not None]
 
     def note_caller(self, lease: Tenant) -> None:
         """Record that a client calls."""
@@ -254,7 +261,7 @@ class PooledServer:
 
     def keep_subscriptions(self, left: Subscriptions) -> Subscriptions:
         """Keep those subscriptions of a client that left that other clients have, too; return the others."""
-        sessions = [session for lease in self.leases for session in lease.sessions()]
+        sessions = self.sessions()
         ended: Subscriptions = {}
         for key, call in left.items():
             action, uri = key

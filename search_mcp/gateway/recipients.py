@@ -4,7 +4,7 @@ Lists and states are for all clients, whose sessions choose. A message that may 
 is for no client: it is neither guessed nor given to all.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from search_mcp.model.names import Era
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Recipient(Protocol):
     """The use of a shared server by one aggregator, as far as it decides which news it gets."""
 
-    sessions: "Callable[[], Iterable[Session]]"
-    """Gives the clients of the aggregator."""
+    client: "Callable[[], Session | None]"
+    """Gives its client; `None` once it has left."""
 
     @property
     def awaits_log_messages(self) -> bool:
@@ -72,4 +72,5 @@ def _recipients_of_log_message(leases: Collection[Lease], callers: Callers[Lease
 
 
 def _has_task(lease: Recipient, news: TaskChanged) -> bool:
-    return any(session.state.tasks.knows_named(news.server, news.params) for session in lease.sessions())
+    session = lease.client()
+    return session is not None and session.state.tasks.knows_named(news.server, news.params)

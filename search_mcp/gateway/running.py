@@ -73,13 +73,13 @@ class BackendSource(Protocol):
 
     @property
     def in_common(self) -> InCommon:
-        """What the aggregators with backends of this origin have in common."""
+        """What the clients with backends of this origin have in common."""
         ...
 
     def make(
-        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
+        self, config: ServerConfig, publish: Callable[[News], None], client: "Callable[[], Session | None]"
     ) -> AggregatedBackend:
-        """Make the backend of an entry; `sessions` gives the clients of the aggregator."""
+        """Make the backend of an entry; `client` gives the aggregator's client, `None` once it has left."""
         ...
 
     def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
@@ -91,23 +91,23 @@ class BackendSource(Protocol):
         ...
 
     def other_sessions(self, backend: AggregatedBackend) -> "Iterable[Session]":
-        """Give the clients of other aggregators that use the same server."""
+        """Give the other clients that use the same server."""
         ...
 
     def was_shared(self, backend: AggregatedBackend) -> bool:
-        """Return whether the server has, or had, clients of other aggregators."""
+        """Return whether the server has, or had, other clients."""
         ...
 
 
 class OwnBackends:
-    """The source of an aggregator that shares no server with another aggregator."""
+    """The source of an aggregator whose client shares no server with another one."""
 
     def __init__(self, later: CallLater, dependencies: Dependencies) -> None:
         self._later, self._dependencies = later, dependencies
         self.in_common = InCommon()
 
     def make(
-        self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"
+        self, config: ServerConfig, publish: Callable[[News], None], _client: "Callable[[], Session | None]"
     ) -> AggregatedBackend:
         return Supervisor(config, publish, self._later, self._dependencies)
 

@@ -1,8 +1,7 @@
 """One client of the aggregator: the `Gateway` of its front dialects, and the filter for the servers' notifications.
 
-Several sessions share an aggregator. A session gets the notifications that belong to its own calls, subscriptions,
-tasks and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the
-server.
+Several clients may share a server. A session gets the notifications that belong to its own calls, subscriptions, tasks
+and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the server.
 """
 
 import logging
@@ -64,32 +63,29 @@ class SharedAggregator(Protocol):
         """The files of shortened results; `None` if results are not shortened, as in commands."""
         ...
 
-    def others(self, session: "Session", server: str) -> "Iterable[Session]":
-        """Give every other open session that uses a server."""
+    def others(self, server: str) -> "Iterable[Session]":
+        """Give the sessions of the other clients that use a server."""
         ...
 
-    def is_alone(self, session: "Session", server: str) -> bool:
-        """Return whether a session is the only one that uses a server."""
+    def is_alone(self, server: str) -> bool:
+        """Return whether a server has, and had, no other client."""
         ...
 
     def recall(self, opening: Opening) -> None:
         """Publish the cached lists of the backends, unless they were opened already."""
         ...
 
-    def open(self, session: "Session", opening: Opening) -> None:
-        """Open the backends for the first client that opens; a later client joins."""
+    def open(self, opening: Opening) -> None:
+        """Open the backends for the client."""
         ...
 
-    def apply_log_level(self) -> None:
-        """Set the backends to the most verbose level that a session wants."""
+    def set_log_level(self, level: str) -> None: ...
+    def roots_changed(self) -> None:
+        """Tell the backends that the client's roots changed."""
         ...
 
-    def roots_changed(self, session: "Session") -> None:
-        """Tell the backends that a client's roots changed, if they ask that client for them."""
-        ...
-
-    def leave(self, session: "Session") -> None:
-        """Forget a session that ended."""
+    def leave(self) -> None:
+        """Forget the client, which has ended."""
         ...
 
 
@@ -111,8 +107,8 @@ class Session:
             Presentation(self._servers.spellings, self._servers.settings, profile),
             AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
             self._load_own_tools,
-            lambda server: (other.state for other in aggregator.others(self, server)),
-            partial(aggregator.is_alone, self),
+            lambda server: (other.state for other in aggregator.others(server)),
+            aggregator.is_alone,
             self._load_results,
         )
         # Functions that wait until a server lists a resource, each with the URI, by a key for its cancellation.
@@ -163,7 +159,7 @@ class Session:
             if subscription.server in self._servers.backends:
                 call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, reply=_ignore)
                 self._unsubscribe(subscription.server, call)
-        self._aggregator.leave(self)
+        self._aggregator.leave()
 
     def _unsubscribe(self, server: str, call: Call) -> None:
         if not self.state.is_subscribed_elsewhere(server, call.target):
@@ -180,7 +176,7 @@ class Session:
         if self.opening is not None:
             return
         self.opening = opening
-        self._aggregator.open(self, opening)
+        self._aggregator.open(opening)
         for backend in self._servers.backends.values():
             if backend.status.failed_lately:
                 self.state.lists.expect_nothing(backend.name)
@@ -221,10 +217,10 @@ class Session:
 
     def set_log_level(self, level: str) -> None:
         self.state.log_level = level
-        self._aggregator.apply_log_level()
+        self._aggregator.set_log_level(level)
 
     def roots_changed(self) -> None:
-        self._aggregator.roots_changed(self)
+        self._aggregator.roots_changed()
 
     @cached_property
     def _router(self) -> "Router":

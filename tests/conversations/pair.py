@@ -56,7 +56,7 @@ from search_mcp.wire.structs import replace
 Answer = TypeVar("Answer")
 
 POOLED = "SEARCH_MCP_POOLED" in os.environ
-"""Whether every client has an aggregator on a pool; by default, only in tests that say so."""
+"""Whether the servers of every test are those of a pool; by default, only in tests that say so."""
 CONFIGURATION_FOLDER = "/home/test/config"
 
 
@@ -73,7 +73,7 @@ class Pair:
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
         self.is_pooled = POOLED or is_beside_a_busy_client
-        """Whether each client has an aggregator of its own, and the aggregators share servers."""
+        """Whether the servers are those of a pool, which other clients can join."""
         self.subset: str | None = None
         """The option `--servers` of the client that comes next."""
         self._subsets: WeakKeyDictionary[Aggregator, str | None] = WeakKeyDictionary()
@@ -206,16 +206,12 @@ class Pair:
         return {"spawn": neighbour.spawn}
 
     def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
-        """Connect another client to the running search-mcp, after the first client has sent a message.
+        """Connect another client to the pool of the first one, which has sent a message.
 
-        `world` replaces dependencies of its aggregator; this needs a pool.
+        `world` replaces dependencies of its aggregator.
         """
-        aggregator = self.aggregator
-        assert aggregator is not None
         front = Front(self, revision, f"front {len(self.others) + 2}")
-        if self.pool is not None:
-            aggregator = self._join_pool(front, world)
-        session = aggregator.open_session(profile)
+        session = self._join_pool(front, world).open_session(profile)
         face = Face(session, front.hear, 1 << 20)
         session.tell_front = face.tell
         self._sessions[front] = face, session
@@ -232,13 +228,12 @@ class Pair:
 
         self.loop.call_soon(end)
         self.settle()
-        if front in self._aggregators:
-            _, ended, task = self._aggregators.pop(front)
-            ended.set()
-            self.settle()
-            self.after(seconds)
-            assert task.done(), "the aggregator of a client that left does not end"
-            task.result()
+        _, ended, task = self._aggregators.pop(front)
+        ended.set()
+        self.settle()
+        self.after(seconds)
+        assert task.done(), "the aggregator of a client that left does not end"
+        task.result()
 
     def cut_off(self, front: Front) -> None:
         """End the aggregator of a client of a pool, without closing its session first."""

@@ -327,9 +327,8 @@ def test_an_unknown_result_is_not_found(limited: Pair) -> None:
 # Several clients
 
 
-@pytest.mark.parametrize("is_pooled", [False, True], ids=["one aggregator", "a pool"])
-def test_a_result_belongs_to_the_client_that_got_it(pair: Pair, tmp_path: Path, is_pooled: bool) -> None:
-    pair.is_pooled = is_pooled
+def test_a_result_belongs_to_the_client_that_got_it(pair: Pair, tmp_path: Path) -> None:
+    pair.is_pooled = True
     limits(pair, tmp_path)
     pair.front.opens()
     other = pair.joined_by(MODERN)
@@ -345,6 +344,7 @@ def test_a_result_belongs_to_the_client_that_got_it(pair: Pair, tmp_path: Path, 
 
 
 def test_the_files_of_a_client_go_with_it(pair: Pair, tmp_path: Path) -> None:
+    pair.is_pooled = True
     limits(pair, tmp_path)
     pair.front.opens()
     pair.alpha.tools = [READ]

@@ -1,7 +1,6 @@
-"""Two clients of one search-mcp: no state of one reaches the other."""
+"""Two clients of one engine, which share a server: no state of one reaches the other."""
 
-import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -17,7 +16,6 @@ from conversations.words import (
     accept,
     elicit,
     names,
-    sample,
     text,
     tool,
 )
@@ -48,46 +46,31 @@ class Two:
         self.pair.left_by(self.second)
 
 
-Eras = Iterable[tuple[str, str, str]]
-"""Eras of the first client, the second one and the server."""
-
-
-class Way(enum.StrEnum):
-    """How the clients share search-mcp."""
-
-    AGGREGATOR = "on one aggregator"
-    POOL = "pooled"
-    BESIDE = "pooled beside a busy client"
-
-
-def _params(eras: Eras, *ways: Way) -> list[Any]:
-    """Combine eras with ways; on a pool, where each client has its own aggregator, only clients of one era share."""
+def _params(*eras: tuple[str, str], beside: Sequence[bool] = (False, True)) -> list[Any]:
+    """Return the eras of the clients and of the server, without and beside a third client, which is busy."""
     return [
-        pytest.param((first, second, back, way), id=f"{first},{second}+{back} {way}")
-        for first, second, back in eras
-        for way in ways
-        if way is Way.AGGREGATOR or first == second
+        pytest.param((front, back, is_beside), id=f"{front}+{back}{' beside a busy client' * is_beside}")
+        for front, back in eras
+        for is_beside in beside
     ]
 
 
-@pytest.fixture(params=_params(product(ERAS, ERAS, ERAS), *Way))
+@pytest.fixture(params=_params(*product(ERAS, ERAS)))
 def two(request: pytest.FixtureRequest) -> Iterator[Two]:
-    *eras, way = request.param
-    first, second, back = (ERAS[each] for each in eras)
-    with Pair(first, back, is_beside_a_busy_client=way is Way.BESIDE) as pair:
-        pair.is_pooled = way is not Way.AGGREGATOR
-        if pair.is_pooled:
-            pair.alpha.config = {"share": True}
-        yield Two(pair, second)
+    front, back, is_beside_a_busy_client = request.param
+    with Pair(ERAS[front], ERAS[back], is_beside_a_busy_client=is_beside_a_busy_client) as pair:
+        pair.is_pooled = True
+        pair.alpha.config = {"share": True}
+        yield Two(pair, ERAS[front])
         pair.nothing_is_left()
 
 
-def _in(eras: Eras, *ways: Way) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("two", _params(eras, *(ways or Way)), indirect=True)
+def _in(*eras: tuple[str, str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("two", _params(*eras), indirect=True)
 
 
-legacy_backend = _in(product(ERAS, ERAS, ["legacy"]))
-all_legacy = _in([("legacy", "legacy", "legacy")])
+legacy_backend = _in(*product(ERAS, ["legacy"]))
+all_legacy = _in(("legacy", "legacy"))
 
 
 def _listens(front: Front) -> None:
@@ -230,7 +213,7 @@ def test_a_question_reaches_the_client_whose_call_it_belongs_to(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@_in(product(ERAS, ERAS, ["modern"]))
+@_in(*product(ERAS, ["modern"]))
 def test_questions_of_modern_servers_cross_in_no_order(two: Two) -> None:
     fronts = two.open(elicitation={})
     calls = [(front, front.calls("alpha.greet"), two.alpha.is_called("greet")) for front in fronts]
@@ -255,16 +238,6 @@ def test_a_question_that_may_belong_to_either_client_is_refused(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@_in([("legacy", "legacy", "legacy")], Way.AGGREGATOR)
-def test_a_question_outside_of_any_call_goes_to_the_client_that_opened(two: Two) -> None:
-    first, _ = two.open(sampling={})
-    two.alpha.says(id="q", **sample("Hm?"))
-    asked = first.next()
-    assert asked.method == "sampling/createMessage"
-    first.says(id=asked.id, error={"code": -1, "message": "no"})
-    assert two.alpha.next().body["error"]["message"] == "no"
-
-
 @legacy_backend
 def test_a_client_that_leaves_answers_the_question_it_was_asked(two: Two) -> None:
     _, second = two.open(elicitation={})
@@ -283,15 +256,8 @@ def test_a_client_that_leaves_answers_the_question_it_was_asked(two: Two) -> Non
 # News
 
 
-@pytest.mark.parametrize(
-    "two",
-    [
-        *_params(product(["legacy"], ERAS, ["legacy"]), Way.AGGREGATOR),
-        # On a pool, a message of a legacy server is for no client once several have called: `test_isolation`.
-        *_params(product(["legacy"], ERAS, ["modern"]), Way.AGGREGATOR, Way.POOL),
-    ],
-    indirect=True,
-)
+# A message of a legacy server is for no client once several have called: `test_isolation`.
+@pytest.mark.parametrize("two", _params(("legacy", "modern"), beside=[False]), indirect=True)
 def test_a_log_message_reaches_the_client_whose_call_it_belongs_to(two: Two) -> None:
     two.alpha.logs = True
     first, second = two.open()
@@ -392,13 +358,3 @@ def test_the_end_of_an_elicitation_reaches_the_client_that_was_asked(two: Two) -
     two.first.hears_nothing()
     served.returns(text("x"))
     call.gets(text("x"))
-
-
-@_in([("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy")], Way.AGGREGATOR)
-def test_only_the_roots_of_the_client_that_opened_are_news_to_a_server(two: Two) -> None:
-    first, second = two.open(roots={"listChanged": True})
-    if not second.is_modern:
-        second.notifies("notifications/roots/list_changed")
-        two.alpha.hears_nothing()
-    first.notifies("notifications/roots/list_changed")
-    two.alpha.hears("notifications/roots/list_changed")
