@@ -6,17 +6,9 @@ token, and so is each byte of any other text.
 
 from pathlib import Path
 
-from search_mcp.gateway.token_counting import ENCODING_FILE
-
+FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
+"""The name of the encoding in tiktoken's cache: the SHA-1 digest of the address that it is downloaded from."""
 PLUGIN = str(Path(__file__).with_name("tiktoken_plugin"))
 TABLE = Path(PLUGIN, "table.tiktoken").read_bytes()
 DOWNLOADS = "TINY_ENCODING_DOWNLOADS"
 """Variable with which the download of the table succeeds without a network."""
-
-
-def store(folder: Path) -> Path:
-    """Store the table as tiktoken does; return the file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / ENCODING_FILE
-    file.write_bytes(TABLE)
-    return file

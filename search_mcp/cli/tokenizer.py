@@ -1,7 +1,6 @@
 """Number of tokens in a text: counted if a tokenizer is installed, else estimated.
 
-Models have different tokenizers, and not all are public; one that is public stands for all of them. Its encoding is
-downloaded here only, and stored where a process that serves finds it.
+Models have different tokenizers, and not all are public; one that is public stands for all of them.
 """
 
 import contextlib
@@ -14,8 +13,11 @@ from importlib import import_module
 from typing import Any
 
 from search_mcp import installer
-from search_mcp.gateway.token_counting import CACHE_VARIABLE, CACHE_VARIABLES, ENCODING, cache_of_encodings
+from search_mcp.folders import encodings_folder
 
+ENCODING = "o200k_base"
+CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
+"""The variables that name the folder of tiktoken's cache, for those who have chosen one."""
 DOWNLOAD_SECONDS = 15.0
 """Time limit for tiktoken's download of its encoding, which happens once; tiktoken itself has no limit."""
 
@@ -76,20 +78,20 @@ def _stored_by_us() -> Iterator[None]:
 
     By default, it uses the folder of temporary files.
     """
-    folder = cache_of_encodings()
-    if folder is None or any(name in os.environ for name in CACHE_VARIABLES):
+    if any(name in os.environ for name in CACHE_VARIABLES):
         yield
         return
+    folder = encodings_folder()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         yield
         return
-    os.environ[CACHE_VARIABLE] = str(folder)
+    os.environ[CACHE_VARIABLES[0]] = str(folder)
     try:
         yield
     finally:
-        del os.environ[CACHE_VARIABLE]  # servers that are started later do not get it
+        del os.environ[CACHE_VARIABLES[0]]  # servers that are started later do not get it
 
 
 def _estimating(reason: str, addition: installer.Addition | None = None) -> Tokenizer:

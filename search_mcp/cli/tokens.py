@@ -23,7 +23,7 @@ def tokens(
     """Show how many tokens the tools cost in a model's context.
 
     Tokens are counted if `tiktoken` is installed, and an estimate otherwise. The table that it needs is downloaded
-    once; from then on, `search-mcp usage` has counted tokens, too.
+    once.
     """
     screen = options.screen
     if picture is not None:

@@ -20,7 +20,6 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage_report import CHARACTERS_A_TOKEN, By, Calls, Report
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
-from search_mcp.gateway.token_counting import ENCODING
 from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete, largest_results
 from search_mcp.model.errors import for_shell
 
@@ -70,9 +69,6 @@ def usage(
 
     The record has the calls of all config files. `--config` only chooses whose enabled servers are compared with it, to
     name those without a call in the period.
-
-    The tokens of results are counted if `tiktoken` is installed and `search-mcp tokens` has downloaded its table, which
-    it does once. Otherwise, they are an estimate.
 
     `p50` is the median duration of the calls with a result; 95 % of them took `p95` or less.
     """
@@ -184,11 +180,12 @@ def show(
         terminal.paragraph(_headline(found, days))
         terminal.text("")
         headings = (*_NUMBERS, _HEADINGS[by])  # a long name is wrapped in the last column
-        terminal.table(headings, [_row(each, found.total) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.table(headings, [_row(each) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
         terminal.paragraph(
             "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
-            f"Out: of the results, as JSON. {_about_tokens(found.total)}",
+            "Out: of the results, as JSON. Tokens are an estimate: "
+            f"one for {CHARACTERS_A_TOKEN} characters of a result.",
             style="dim",
         )
     for each in long_results:
@@ -217,17 +214,6 @@ def _headline(found: Report, days: int) -> str:
     )
 
 
-def _about_tokens(total: Calls) -> str:
-    """Say which tokens are counted, and which are an estimate."""
-    estimate = f"one for {CHARACTERS_A_TOKEN} characters of a result"
-    if not total.counted_characters:
-        return f"Tokens are an estimate: {estimate}."
-    counted_with = f"counted with {ENCODING}, as OpenAI's models do; other models count somewhat differently"
-    if not total.has_estimate:
-        return f"Tokens of the results are {counted_with}."
-    return f"Tokens of the results are {counted_with}. A number with ~ is, at least in part, an estimate: {estimate}."
-
-
 def _period(days: int) -> str:
     return "the last day" if days == 1 else f"the last {days} days"
 
@@ -245,8 +231,7 @@ def _show_unused(unused: Sequence[str], setup: Setup | None, days: int, terminal
     terminal.command_line(" ".join(words))
 
 
-def _row(calls: Calls, total: Calls) -> Sequence[str]:
-    mark = "~" if calls.has_estimate and total.counted_characters else ""
+def _row(calls: Calls) -> Sequence[str]:
     return (
         f"{calls.count:,}",
         f"{calls.errors:,}" if calls.errors else "",
@@ -254,7 +239,7 @@ def _row(calls: Calls, total: Calls) -> Sequence[str]:
         duration(calls.seconds(0.95)),
         size(calls.characters_in),
         size(calls.characters_out),
-        f"{mark}{size(calls.tokens_out)}",
+        f"~{size(calls.tokens_out)}",
         calls.name,
     )
 

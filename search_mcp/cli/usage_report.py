@@ -17,7 +17,7 @@ from search_mcp.gateway.usage import LOST, OK, REFUSED, TOOL_ERROR
 from search_mcp.gateway.usage_store import DAY_SECONDS, Row, calls_since, reading
 
 CHARACTERS_A_TOKEN: Final = 4
-"""Estimate for results whose tokens were not counted."""
+"""Estimate of the length of a token: models have different tokenizers, and not all are public."""
 OURS: Final = "search-mcp"
 """The name under which search-mcp's own tools are shown as those of a server."""
 UNKNOWN_TOOL: Final = "(unknown tool)"
@@ -47,18 +47,11 @@ class Calls:
     characters_out: int = 0
     largest_text: int | None = None
     """Characters of the longest text of a result; `None` if all are short."""
-    counted_tokens: int = 0
-    """Tokens of the results whose tokens were counted."""
-    counted_characters: int = 0
-    """Characters of these results."""
     _seconds: "array[float]" = field(default_factory=lambda: array("d"))
 
-    def add(self, seconds: float, ending: str, given: int, returned: int, text: int | None, tokens: int | None) -> None:
+    def add(self, seconds: float, ending: str, given: int, returned: int, text: int | None) -> None:
         """Add a call."""
         self.endings[ending] += 1
-        if tokens is not None:
-            self.counted_tokens += tokens
-            self.counted_characters += returned
         if text is not None:
             self.largest_text = max(text, self.largest_text or 0)
         self.characters_in += given
@@ -76,13 +69,8 @@ class Calls:
 
     @property
     def tokens_out(self) -> int:
-        """Tokens of the results, those that were not counted by an estimate."""
-        return self.counted_tokens + _estimated(self.characters_out - self.counted_characters)
-
-    @property
-    def has_estimate(self) -> bool:
-        """Whether some of the tokens are an estimate."""
-        return self.counted_characters < self.characters_out
+        """Tokens of the results, by an estimate."""
+        return round(self.characters_out / CHARACTERS_A_TOKEN)
 
     def seconds(self, quantile: float) -> float | None:
         """Return a quantile of the durations, such as the median for 0.5; `None` if no call was answered."""
@@ -100,15 +88,9 @@ class Calls:
             "p95Seconds": _rounded(self.seconds(0.95)),
             "charactersIn": self.characters_in,
             "charactersOut": self.characters_out,
-            "estimatedTokensOut": _estimated(self.characters_out),
-            "countedTokensOut": self.counted_tokens,
-            "countedCharactersOut": self.counted_characters,
+            "estimatedTokensOut": self.tokens_out,
             "largestText": self.largest_text,
         }
-
-
-def _estimated(characters: int) -> int:
-    return round(characters / CHARACTERS_A_TOKEN)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -36,7 +36,7 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.lending import Borrower, LentBackends
 from search_mcp.fronts.meeting import build
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
-from search_mcp.gateway.aggregator import Aggregator, later, load_own_results, load_own_token_counter
+from search_mcp.gateway.aggregator import Aggregator, later, load_own_results
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
@@ -49,7 +49,6 @@ from search_mcp.wire.structs import Struct, replace
 
 if TYPE_CHECKING:
     from search_mcp.gateway.kept_results import KeptResults
-    from search_mcp.gateway.token_counter import TokenCounter
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +153,6 @@ class Host:
         # One of each: a spawner starts a shell, which lives as long as this process.
         self._dependencies = dependencies_of_user(self.file_queue)
         self._kept_results: KeptResults | None = None
-        self._token_counter: TokenCounter | None = None
         self._pool = Pool(later)
         self._watches = Watches()
         self._config: str | None = None
@@ -237,16 +235,8 @@ class Host:
             self._kept_results = load_own_results()
         return self._kept_results
 
-    def _load_token_counter(self) -> "TokenCounter | None":
-        """Give the process that counts the tokens of results, for the clients of this process."""
-        if self._token_counter is None:
-            self._token_counter = load_own_token_counter()
-        return self._token_counter
-
     def finish(self) -> None:
         """Delete the shortened results, and wait for file operations, for a short time."""
-        if self._token_counter is not None:
-            self._token_counter.end_soon()
         if self._kept_results is not None:
             self._kept_results.end()
         self.file_queue.finish()
@@ -298,7 +288,7 @@ class Host:
         if self._is_ending:
             return
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
-        aggregator = Aggregator(config, dependencies, source, self._load_kept_results, self._load_token_counter)
+        aggregator = Aggregator(config, dependencies, source, self._load_kept_results)
         client = Client(aggregator)
         session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
         limit, first_id = config.settings.max_message_bytes, first["first_id"]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from search_mcp.gateway.kept_results import KeptResults
     from search_mcp.gateway.meaning_source import MeaningSource
     from search_mcp.gateway.meanings import Meanings
-    from search_mcp.gateway.token_counter import TokenCounter
     from search_mcp.gateway.usage_queue import UsageQueue
 
 log = logging.getLogger(__name__)
@@ -48,18 +47,14 @@ class Aggregator:
         dependencies: Dependencies | None = None,
         source: BackendSource | None = None,
         load_kept_results: "Callable[[], KeptResults] | None" = None,
-        load_token_counter: "Callable[[], TokenCounter | None] | None" = None,
     ) -> None:
         """`source` makes the backends; without it, they belong to this aggregator alone.
 
         `load_kept_results` gives the files of shortened results, which other aggregators may use, too. Without it, an
-        aggregator that is given its dependencies shortens no results, and any other has files of its own. The same
-        holds for `load_token_counter`, which gives the process that counts the tokens of results.
+        aggregator that is given its dependencies shortens no results, and any other has files of its own.
         """
         self._has_own_results = load_kept_results is None and dependencies is None
         self._load_kept_results = load_own_results if self._has_own_results else load_kept_results
-        self._own_token_counter: TokenCounter | None = None
-        self._load_token_counter = self._own_counter if dependencies is None else load_token_counter
         self._own_file_queue = FileQueue()  # of an aggregator that is given no dependencies
         self._dependencies = dependencies or replace(
             dependencies_of_user(self._own_file_queue), max_message_bytes=config.settings.max_message_bytes
@@ -104,20 +99,13 @@ class Aggregator:
         there, path = self._dependencies, self._dependencies.usage_file
         if self._usage_queue is None and path is not None:
             made = import_module("search_mcp.gateway.usage_queue").UsageQueue
-            counter = self._load_token_counter() if self._load_token_counter is not None else None
-            self._usage_queue = made(path, there.file_queue, later, there.clock, there.wall_clock, counter)
+            self._usage_queue = made(path, there.file_queue, later, there.clock, there.wall_clock)
         return self._usage_queue
-
-    def _own_counter(self) -> "TokenCounter | None":
-        self._own_token_counter = load_own_token_counter()
-        return self._own_token_counter
 
     def _finish_usage(self) -> None:
         """Have the last tool calls recorded."""
         if self._session is not None:
             self._session.finish_usage()
-        if self._own_token_counter is not None:
-            self._own_token_counter.end_soon()
         if self._usage_queue is not None:
             self._usage_queue.flush()
 
@@ -337,9 +325,3 @@ def load_own_results() -> "KeptResults":
     """Load the files of the shortened results of this process."""
     kept: KeptResults = import_module("search_mcp.gateway.kept_results").make_kept_results()
     return kept
-
-
-def load_own_token_counter() -> "TokenCounter | None":
-    """Load what starts the process that counts tokens for this process."""
-    counter: TokenCounter | None = import_module("search_mcp.gateway.token_counter").counter_of_encodings()
-    return counter

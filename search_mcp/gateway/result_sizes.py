@@ -14,8 +14,6 @@ WHOLLY_READ = 1 << 20
 """Bytes of a payload that are read wholly: about a millisecond."""
 LEAST_OF_INTEREST = 8_000
 """Characters of a result up to which its text is not measured: every client gives so much to its model."""
-LONGEST_BEGINNING = 1 << 16
-"""Bytes of a result whose tokens are counted; those of the rest are extrapolated."""
 _CHUNK = 1 << 16
 _EDGE = 4096
 """Bytes at each end of a large result in which the members beside its content, or its only block, are looked for."""
@@ -58,25 +56,6 @@ def measured(result: Result) -> tuple[int, int | None, bool]:
     # The first word is rare, and looking for it takes a tenth of the time of the expression.
     has_failed = b"true" in data and _IS_ERROR.search(data) is not None and _says_error(body)
     return len(data) if data.isascii() else _counted(data), None, has_failed
-
-
-def beginning(result: Result) -> bytes:
-    """Return the beginning of a result, for its tokens to be counted later."""
-    body = result.body
-    if not isinstance(body, dict):
-        return bytes(memoryview(body)[:LONGEST_BEGINNING])
-    parts = (part for key, raw in body.items() for part in (key.encode(), memoryview(raw)[:LONGEST_BEGINNING]))
-    return b"".join(parts)[:LONGEST_BEGINNING]
-
-
-def is_countable(start: bytes) -> bool:
-    """Return whether a result that begins so is text: a model reads an image or audio not as the characters it has."""
-    return _IS_MEDIA.search(start) is None
-
-
-def extrapolated(tokens: int, start: bytes, size: int) -> int:
-    """Return the tokens of a result, by those of its beginning; `size` is in characters."""
-    return round(tokens * size / max(1, _counted(start)))
 
 
 def _is_large_error(body: Raw, view: memoryview) -> bool:

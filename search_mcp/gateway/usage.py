@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from typing import Final, Literal, TypeAlias
 
 from search_mcp.dialects.task_ids import ending, task_in
-from search_mcp.gateway.result_sizes import LONGEST_BEGINNING, beginning, characters, measured
+from search_mcp.gateway.result_sizes import characters, measured
 from search_mcp.gateway.usage_queue import UsageQueue
 from search_mcp.model.calls import Call, Caller, InputRequired, Outcome, Result
 from search_mcp.model.errors import Lost
@@ -102,7 +102,7 @@ class ClientUsage:
                     self._keep(task, recording)
                     return
             size, text, has_failed = measured(outcome)
-            self.add(recording, TOOL_ERROR if has_failed else OK, size, text, outcome)
+            self.add(recording, TOOL_ERROR if has_failed else OK, size, text)
             return
         if isinstance(outcome, InputRequired):
             return
@@ -110,14 +110,7 @@ class ClientUsage:
             recording.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
         self.add(recording, *_ending(outcome))
 
-    def add(
-        self,
-        recording: "Recording",
-        how: Ending,
-        size: int = 0,
-        text: int | None = None,
-        outcome: Result | WireError | None = None,
-    ) -> None:
+    def add(self, recording: "Recording", how: Ending, size: int = 0, text: int | None = None) -> None:
         """Record the end of a call."""
         usage_queue = self._queue
         usage_queue.add(
@@ -131,9 +124,7 @@ class ClientUsage:
                 recording.given,
                 size,
                 text,
-                None,
-            ),
-            _beginning(outcome) if outcome is not None and usage_queue.takes_beginnings else None,
+            )
         )
 
     # Tasks
@@ -226,21 +217,15 @@ def safe(name: str, longest: int) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
-_End: TypeAlias = tuple[Ending, int, int | None, Result | WireError | None]
-"""How a call ended, the size of its answer and of the text in it, and the answer."""
+_End: TypeAlias = tuple[Ending, int, int | None]
+"""How a call ended, and the size of its answer and of the text in it."""
 
 
 def _ending(outcome: Result | WireError) -> _End:
     if isinstance(outcome, Result):
         size, text, has_failed = measured(outcome)
-        return TOOL_ERROR if has_failed else OK, size, text, outcome
-    return LOST if isinstance(outcome, Lost) else REFUSED, len(str(outcome)), None, outcome
-
-
-def _beginning(outcome: Result | WireError) -> bytes:
-    if isinstance(outcome, Result):
-        return beginning(outcome)
-    return str(outcome)[:LONGEST_BEGINNING].encode(errors="replace")[:LONGEST_BEGINNING]
+        return TOOL_ERROR if has_failed else OK, size, text
+    return LOST if isinstance(outcome, Lost) else REFUSED, len(str(outcome)), None
 
 
 def _ending_of_task(action: Action, outcome: Result | WireError) -> _End | None:
@@ -250,10 +235,10 @@ def _ending_of_task(action: Action, outcome: Result | WireError) -> _End | None:
     if not isinstance(outcome, Result):
         return None
     if action is Action.CANCEL_TASK:
-        return CANCELLED, 0, None, None
+        return CANCELLED, 0, None
     status, result = ending(outcome.fields())
     if result is not None:
         return _ending(Result(result))
     if status in ("failed", "cancelled"):
-        return TOOL_ERROR if status == "failed" else CANCELLED, 0, None, None
+        return TOOL_ERROR if status == "failed" else CANCELLED, 0, None
     return None

@@ -20,12 +20,13 @@ from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
 
-Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None, int | None]
-"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text,
-tokens out if they were counted."""
+Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
+"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
 
-FORMAT = 2
-"""The `user_version` of the database; a higher one is of a later search-mcp. Format 1 has no tokens."""
+FORMAT = 1
+"""The `user_version` of a new database."""
+LAST_FORMAT = 2
+"""The highest known `user_version`; a higher one is of a later search-mcp. Format 2 has a column more, of tokens."""
 KEPT_DAYS = 90
 MOST_CALLS = 500_000
 """Calls that are kept: about 50 MB. A client in a loop makes a thousand a second."""
@@ -41,12 +42,9 @@ DAY_SECONDS = 86_400
 
 _TABLE = """CREATE TABLE IF NOT EXISTS calls (
     time REAL NOT NULL, client TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, seconds REAL NOT NULL,
-    ending TEXT NOT NULL, characters_in INTEGER NOT NULL, characters_out INTEGER NOT NULL, text_out INTEGER,
-    tokens_out INTEGER)"""
-_ADD_TOKENS = "ALTER TABLE calls ADD COLUMN tokens_out INTEGER"
+    ending TEXT NOT NULL, characters_in INTEGER NOT NULL, characters_out INTEGER NOT NULL, text_out INTEGER)"""
 _COLUMNS = "time, client, server, tool, seconds, ending, characters_in, characters_out, text_out"
-# With the names of the columns: without them, a statement fails if another process has just added a column.
-_INSERT = f"INSERT INTO calls ({_COLUMNS}, tokens_out) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = f"INSERT INTO calls ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PRUNE_OLD = "DELETE FROM calls WHERE time < ?"
 _PRUNE_MANY = "DELETE FROM calls WHERE rowid <= (SELECT max(rowid) FROM calls) - ?"
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
@@ -121,8 +119,8 @@ class UsageStore:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute("BEGIN IMMEDIATE")
-            if (found := _format(database)) < FORMAT:
-                database.execute(_ADD_TOKENS if found else _TABLE)
+            if not _format(database):
+                database.execute(_TABLE)
                 database.execute(f"PRAGMA user_version = {FORMAT}")
             database.executemany(_INSERT, rows)
             self._prune(database, len(rows))
@@ -154,7 +152,7 @@ def _format(database: sqlite3.Connection) -> int:
         LaterFormatError: it is unknown.
     """
     (found,) = database.execute("PRAGMA user_version").fetchone()
-    if found > FORMAT:
+    if found > LAST_FORMAT:
         raise LaterFormatError
     return int(found)
 
@@ -235,10 +233,7 @@ def calls_since(database: sqlite3.Connection, since: float) -> Iterable[Row]:
     Raises:
         sqlite3.Error: they cannot be read.
     """
-    tokens = "tokens_out" if _format(database) > 1 else "NULL"
-    rows: Iterable[Row] = database.execute(
-        f"SELECT {_COLUMNS}, {tokens} FROM calls WHERE time >= ? ORDER BY time", (since,)
-    )
+    rows: Iterable[Row] = database.execute(f"SELECT {_COLUMNS} FROM calls WHERE time >= ? ORDER BY time", (since,))
     return rows
 
 

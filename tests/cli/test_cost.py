@@ -11,8 +11,7 @@ import pytest
 import tiny_encoding
 
 from cli.conftest import Place, server
-from search_mcp.cli.tokenizer import estimate
-from search_mcp.gateway.token_counting import CACHE_VARIABLES, ENCODING_FILE
+from search_mcp.cli.tokenizer import CACHE_VARIABLES, estimate
 
 RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095
@@ -135,7 +134,7 @@ def test_an_installed_tokenizer_counts_with_an_encoding_that_is_downloaded_once(
     place.configure({})
     assert tokenizer_of(place, **{tiny_encoding.DOWNLOADS: "1"}) == COUNTED
     (file,) = cached(place).iterdir()
-    assert (file.name, file.read_bytes()) == (ENCODING_FILE, tiny_encoding.TABLE)
+    assert (file.name, file.read_bytes()) == (tiny_encoding.FILE, tiny_encoding.TABLE)
     assert "Counted with o200k_base" in place.run("tokens", PYTHONPATH=tiny_encoding.PLUGIN).out
 
 
@@ -144,7 +143,7 @@ def test_an_encoding_is_stored_where_the_user_wants_it(place: Place, tmp_path: P
     place.configure({})
     for name in CACHE_VARIABLES:
         assert tokenizer_of(place, **{name: str(tmp_path / name), tiny_encoding.DOWNLOADS: "1"}) == COUNTED
-        assert (tmp_path / name / ENCODING_FILE).exists()
+        assert (tmp_path / name / tiny_encoding.FILE).exists()
     assert tokenizer_of(place, **{CACHE_VARIABLES[0]: "", tiny_encoding.DOWNLOADS: "1"}) == COUNTED
     assert not cached(place).exists()
 
@@ -157,7 +156,7 @@ def test_a_cache_that_cannot_be_written_does_not_hinder_the_count(place: Place, 
     cached(place).write_text("in the way")
     variables = {**dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp_path / "temporary")), tiny_encoding.DOWNLOADS: "1"}
     assert tokenizer_of(place, **variables) == COUNTED
-    assert list((tmp_path / "temporary").rglob(ENCODING_FILE))
+    assert list((tmp_path / "temporary").rglob(tiny_encoding.FILE))
 
 
 def test_the_choice_of_the_cache_is_not_passed_to_servers(place: Place) -> None:

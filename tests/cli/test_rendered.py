@@ -298,7 +298,7 @@ def _calls() -> list[tuple[Any, ...]]:
         + [("github", "create_issue", 0.2, "cancelled", 3_000, 0), ("", "", 0.0001, "error", 12, 45)]
     ):
         client = "claude-code" if number % 3 else "cursor-vscode"
-        calls.append((midnight + number * 4000, client, server, tool, seconds, ending, given, returned, None, None))
+        calls.append((midnight + number * 4000, client, server, tool, seconds, ending, given, returned, None))
     return calls
 
 
@@ -310,13 +310,6 @@ def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None
     text = capsys.readouterr().out
     compare(SCREENS / f"usage-{by}-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
-
-
-def test_usage_with_counted_tokens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    calls = [(*call[:9], call[7] // 5 if call[3] != "git_log" or call[0] % 3 else None) for call in _calls()]
-    path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
-    usage.show(summed_up(calls, By.TOOL), By.TOOL, 30, path, None, Terminal())
-    compare(SCREENS / f"usage-counted-{columns}.txt", capsys.readouterr().out)
 
 
 def test_usage_without_calls(columns: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,13 +13,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-import tiny_encoding
 
 from cli.conftest import COMMAND, SECONDS, Place, server
 from search_mcp.cli.usage import duration, size
 from search_mcp.cli.usage_plot import drawn
 from search_mcp.cli.usage_report import By, summed_up
-from search_mcp.gateway.usage_queue import MANY
 from search_mcp.gateway.usage_store import Row, UsageStore
 
 NOON = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
@@ -36,9 +34,8 @@ def call(
     ending: str = "ok",
     text: int | None = None,
     returned: int = 100,
-    tokens: int | None = None,
 ) -> Row:
-    return (at, client, server, tool, seconds, ending, 10, returned, text, tokens)
+    return (at, client, server, tool, seconds, ending, 10, returned, text)
 
 
 # Sums
@@ -81,35 +78,12 @@ def test_percentiles_are_those_of_calls_with_a_result() -> None:
     assert summed_up(others, By.TOOL).total.seconds(0.5) is None
 
 
-def test_tokens_are_counted_where_they_are_known_and_estimated_elsewhere() -> None:
-    calls = [call(tokens=20), call(tokens=30), call("beta", tokens=7), call("beta"), call("gamma")]
-    rows = {each.name: each for each in summed_up(calls, By.SERVER).rows}
-    assert {name: (each.tokens_out, each.has_estimate) for name, each in rows.items()} == {
-        "alpha": (50, False),
-        "beta": (7 + 25, True),
-        "gamma": (25, True),
-    }
-    found = rows["beta"].as_json()
-    assert (found["estimatedTokensOut"], found["countedTokensOut"], found["countedCharactersOut"]) == (50, 7, 100)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "said"),
-    [
-        ((None, None), r"25  alpha\.a .*25  alpha\.b .*Tokens are an estimate: one for 4 characters of a result\."),
-        (
-            (20, 21),
-            r"20  alpha\.a .*21  alpha\.b .*Tokens of the results are counted with o200k_base.*differently\. +R",
-        ),
-        ((20, None), r"20  alpha\.a .*~25  alpha\.b .*counted with o200k_base.* A number with ~ is, .* an estimate: "),
-    ],
-    ids=["estimated", "counted", "both"],
-)
-def test_the_command_says_which_tokens_are_counted(place: Place, tokens: tuple[int | None, ...], said: str) -> None:
+def test_tokens_are_estimated(place: Place) -> None:
     place.configure({})
-    now = time.time()
-    store(place).write([call(tool=tool, at=now, tokens=count) for tool, count in zip("ab", tokens, strict=True)])
-    assert re.search(said, " ".join(place.run("usage", COLUMNS="100").out.splitlines()))
+    store(place).write([call(at=time.time())])
+    shown = " ".join(place.run("usage", COLUMNS="100").out.splitlines())
+    assert re.search(r"~25  alpha\.echo .*Tokens are an estimate: one for 4 characters of a result\.", shown)
+    assert place.run("usage", "--json").json["total"]["estimatedTokensOut"] == 25
 
 
 @pytest.mark.parametrize(
@@ -333,33 +307,6 @@ def test_the_calls_of_a_real_client_are_recorded(place: Place) -> None:
     assert place.run("usage", "--json", "--by", "client").json["rows"][0]["client"] == "my client"
     (file,) = Path(found["file"]).parent.iterdir()  # it was closed
     assert b"secret words" not in file.read_bytes()
-
-
-def test_the_tokens_of_real_calls_are_counted_and_no_process_is_left(place: Place) -> None:
-    pytest.importorskip("tiktoken", reason="an extra")
-    place.configure({})
-    path = Path(place.run("usage", "--json").json["file"])
-    place.variables["PYTHONPATH"] = tiny_encoding.PLUGIN
-    place.run("tokens", TINY_ENCODING_DOWNLOADS="1")
-    calls = [("initialize", HELLO), *[("tools/call", {"name": "list_servers", "arguments": {}})] * (MANY + 1)]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*COMMAND, "serve"], cwd=place.folder, env=place.variables, **streams) as client:  # type: ignore[call-overload]
-        for number, (method, params) in enumerate(calls):  # so many are written at once
-            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            client.stdin.write(json.dumps(message).encode() + b"\n")
-            client.stdin.flush()
-            while "id" not in json.loads(client.stdout.readline()):
-                pass
-        until = time.monotonic() + SECONDS
-        while not path.exists() or not place.run("usage", "--json").json["total"]["countedTokensOut"]:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        assert b"tokens of results are not counted" not in client.communicate(timeout=SECONDS)[1]
-    total = place.run("usage", "--json").json["total"]
-    assert 0 < total["countedTokensOut"] <= total["countedCharactersOut"] <= total["charactersOut"]
-    while place.processes():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_nothing_is_loaded_or_written_if_the_record_is_switched_off(place: Place) -> None:

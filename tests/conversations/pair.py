@@ -50,7 +50,6 @@ from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.result_search import search
 from search_mcp.gateway.session import Session
-from search_mcp.gateway.token_counter import TokenCounter
 from search_mcp.wire.structs import replace
 
 Answer = TypeVar("Answer")
@@ -93,7 +92,6 @@ class Pair:
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
         self._usage_file: Path | None = None
-        self._token_counter: TokenCounter | None = None
         self.trust: TrustStore | None = None
         self.run_blocking: RunBlocking = run_in_place
         self.watched: dict[Any, Any] = {}
@@ -126,10 +124,6 @@ class Pair:
     def records_in(self, file: Path) -> None:
         """Record tool calls in a file, at once when they are due."""
         self._usage_file = file
-
-    def counts_tokens_with(self, counter: TokenCounter) -> None:
-        """Count the tokens of results, in the process that the counter starts."""
-        self._token_counter = counter
 
     def keeps_results_in(self, folder: Path, write: Apart = at_once) -> None:
         """Shorten long results; searches in them are carried out here."""
@@ -350,9 +344,7 @@ class Pair:
 
     def _aggregator(self, dependencies: Dependencies, source: PooledBackends | None) -> Aggregator:
         """Make the aggregator of the client that comes next."""
-        made = Aggregator(
-            self._config(self.subset), dependencies, source, self._load_kept_results, lambda: self._token_counter
-        )
+        made = Aggregator(self._config(self.subset), dependencies, source, self._load_kept_results)
         self._subsets[made] = self.subset
         return made
 

@@ -2,13 +2,12 @@
 
 import gc
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import tiny_encoding
 
 from conversations.eras import legacy_legacy, modern_legacy, modern_modern
 from conversations.neighbour import INFO as BUSY
@@ -16,7 +15,6 @@ from conversations.pair import Pair
 from conversations.words import Json, accept, elicit, text, tool
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.client_results import WRITE_SECONDS
-from search_mcp.gateway.token_counter import TokenCounter
 from search_mcp.gateway.usage import LONGEST_CLIENT, MOST_TASKS
 from search_mcp.gateway.usage_queue import WAIT_SECONDS
 from search_mcp.model.calls import Call
@@ -256,60 +254,6 @@ def test_a_file_that_cannot_be_written_costs_no_call(pair: Pair, file: Path) -> 
         call.gets(text("x"))
         pair.after(WAIT_SECONDS)
     assert file.parent.read_text() == "in the way"
-
-
-@pytest.fixture
-def counter(pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenCounter]:
-    """The real tiktoken, with a small encoding."""
-    pytest.importorskip("tiktoken", reason="an extra")
-    monkeypatch.setenv("PYTHONPATH", tiny_encoding.PLUGIN)
-    tiny_encoding.store(tmp_path / "encodings")
-    counter = TokenCounter(tmp_path / "encodings", seconds=60)
-    pair.counts_tokens_with(counter)
-    yield counter
-    counter.close()
-
-
-def tokens(file: Path) -> list[tuple[int | None, int]]:
-    with closing(sqlite3.connect(file)) as database:
-        query = "SELECT tokens_out, characters_out FROM calls WHERE client != ? ORDER BY rowid"
-        return list(database.execute(query, (BUSY["name"],)))
-
-
-def test_the_tokens_of_every_answer_are_counted(pair: Pair, file: Path, counter: TokenCounter) -> None:
-    pair.front.opens()
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("word " * 1000))
-    call.result()
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("word " * 40_000))
-    call.result()
-    pair.front.calls("list_servers").result()
-    pair.front.calls("alpha.nonsense").fails(-32602)
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]})
-    call.result()
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
-    call.cancels()
-    served.is_cancelled()
-    assert len(recorded(pair, file)) == 6
-    short, long, own, error, image, cancelled = tokens(file)
-    assert short[0] == short[1] - 3 * 1000  # `word` is one token, and any other character another
-    assert long[0] == pytest.approx(long[1] - 3 * 40_000, rel=0.01)
-    assert own[0] is not None and 0 < own[0] <= own[1]
-    assert error[0] is not None and 0 < error[0] <= error[1]
-    assert (image[0], cancelled) == (None, (None, 0))
-
-
-def test_results_whose_tokens_are_counted_are_not_written(pair: Pair, file: Path, counter: TokenCounter) -> None:
-    pair.front.opens()
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("a result"))
-    call.result()
-    assert len(recorded(pair, file)) == 1
-    assert tokens(file)[0][0] is not None
-    assert b"a result" not in b"".join(each.read_bytes() for each in file.parent.iterdir())
 
 
 # Tasks

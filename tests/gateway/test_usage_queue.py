@@ -1,30 +1,26 @@
 """Calls on their way to the file: written together, never without bound, and never by the event loop."""
 
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
-import tiny_encoding
 
 from search_mcp.gateway import usage_queue
-from search_mcp.gateway.result_sizes import LONGEST_BEGINNING
-from search_mcp.gateway.token_counter import TokenCounter
-from search_mcp.gateway.usage_queue import MANY, MOST_KEPT, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
+from search_mcp.gateway.usage_queue import MANY, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
 from search_mcp.gateway.usage_store import Row, UsageStore
 
 
 class Threads:
     """A clock and a queue of file operations that the test controls."""
 
-    def __init__(self, path: Path, counter: TokenCounter | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.operations: list[Callable[[], None]] = []
         self.due: list[tuple[float, Callable[[], None]]] = []
-        self.queue = UsageQueue(path, self.operations.append, self._later, lambda: 0.0, lambda: 1.8e9, counter)
+        self.queue = UsageQueue(path, self.operations.append, self._later, lambda: 0.0, lambda: 1.8e9)
         self.queue._store = UsageStore(path, lambda: 1.8e9, busy_seconds=0.01)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> Callable[[], None]:
@@ -33,12 +29,8 @@ class Threads:
 
     def add(self, *names: str) -> None:
         for name in names:
-            row: Row = (1.8e9, "a client", "alpha", name, 0.1, "ok", 1, 2, None, None)
+            row: Row = (1.8e9, "a client", "alpha", name, 0.1, "ok", 1, 2, None)
             self.queue.add(row)
-
-    def add_result(self, name: str, size: int, beginning: bytes) -> None:
-        """Add a call with a result of so many characters."""
-        self.queue.add((1.8e9, "a client", "alpha", name, 0.1, "ok", 1, size, None, None), beginning)
 
     def pass_time(self) -> list[float]:
         """Let the time that is waited for pass; return it."""
@@ -119,7 +111,7 @@ def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> No
         return lambda: None
 
     log = UsageQueue(tmp_path / "calls.sqlite3", run, later)
-    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None, None)
+    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None)
     for _ in range(2):
         log.add(row)
         due.pop()()
@@ -156,116 +148,3 @@ def test_the_last_calls_are_written_at_the_end(threads: Threads) -> None:
     assert threads.written() == ["a"]
     threads.queue.flush()
     assert threads.carry_out() == 0
-
-
-# Tokens
-
-
-@pytest.fixture
-def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenCounter]:
-    pytest.importorskip("tiktoken", reason="an extra")
-    monkeypatch.setenv("PYTHONPATH", tiny_encoding.PLUGIN)
-    counter = TokenCounter(tmp_path / "encodings", seconds=60)
-    yield counter
-    counter.close()
-
-
-def tokens(threads: Threads) -> dict[str, int | None]:
-    with closing(sqlite3.connect(threads.path)) as database:
-        return dict(database.execute("SELECT tool, tokens_out FROM calls"))
-
-
-def test_without_a_tokenizer_nothing_of_a_result_is_kept(threads: Threads) -> None:
-    assert not threads.queue.takes_beginnings
-    threads.add("a")
-    assert [beginning for _, beginning in threads.queue._waiting] == [None]
-
-
-def test_an_encoding_that_comes_later_is_used(tmp_path: Path, counter: TokenCounter) -> None:
-    threads = Threads(tmp_path / "usage", counter)
-    assert threads.carry_out() == 1
-    assert not threads.queue.takes_beginnings
-    tiny_encoding.store(tmp_path / "encodings")
-    threads.add("a")
-    assert threads.pass_time() == [WAIT_SECONDS]
-    threads.carry_out()
-    assert threads.queue.takes_beginnings
-
-
-@pytest.fixture
-def counting(tmp_path: Path, counter: TokenCounter) -> Threads:
-    tiny_encoding.store(tmp_path / "encodings")
-    threads = Threads(tmp_path / "usage" / "calls.sqlite3", counter)
-    threads.carry_out()
-    assert threads.queue.takes_beginnings
-    return threads
-
-
-def test_tokens_are_counted_before_the_calls_are_written(counting: Threads) -> None:
-    counting.add_result("whole", 9, b"word word")
-    counting.add("without")
-    counting.add_result("again", 9, b"word word")
-    counting.add_result("long", 100, b"word")
-    counting.add_result("other", 2, "日本".encode())
-    counting.add_result("image", 30, b'{"content":[{"type":"image","data":"')
-    counting.add_result("empty", 0, b"")
-    assert counting.carry_out() == 1  # the process is started
-    assert not counting.path.exists()
-    assert counting.pass_time() == [WAIT_SECONDS]
-    assert counting.carry_out() == 1
-    assert tokens(counting) == {
-        "whole": 3, "without": None, "again": 3, "long": 25, "other": 6, "image": None, "empty": 0,
-    }  # fmt: skip
-
-
-def takes_more(threads: Threads) -> bool:
-    return threads.queue.takes_beginnings
-
-
-def test_results_are_not_kept_without_bound(counting: Threads) -> None:
-    most = MOST_KEPT // LONGEST_BEGINNING
-    for number in range(most):
-        assert takes_more(counting)
-        counting.add_result(f"{number}", LONGEST_BEGINNING, b"word" * (LONGEST_BEGINNING // 4))
-    assert not takes_more(counting)
-    counting.pass_time()
-    counting.carry_out()
-    assert takes_more(counting)
-    assert len(tokens(counting)) == most
-
-
-def test_calls_that_cannot_be_written_now_are_counted_once(counting: Threads) -> None:
-    counting.add("a")
-    counting.pass_time()
-    counting.carry_out()
-    with closing(sqlite3.connect(counting.path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        counting.add_result("b", 4, b"word")
-        counting.pass_time()
-        counting.carry_out()
-        assert [(row[3], row[9], beginning) for row, beginning in counting.queue._waiting] == [("b", 1, None)]
-        other.execute("ROLLBACK")
-    counting.queue.flush()
-    counting.carry_out()
-    assert tokens(counting) == {"a": None, "b": 1}
-
-
-@pytest.mark.parametrize(
-    ("program", "level"),
-    [((sys.executable, "-c", "print('garbage')"), "WARNING"), ((0,), "ERROR")],
-    ids=["failure", "bug"],
-)
-def test_a_process_that_fails_costs_no_call(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, program: tuple[Any, ...], level: str
-) -> None:
-    pytest.importorskip("tiktoken", reason="an extra")
-    tiny_encoding.store(tmp_path / "encodings")
-    failing = TokenCounter(tmp_path / "encodings", program)
-    threads = Threads(tmp_path / "usage" / "calls.sqlite3", failing)
-    threads.carry_out()
-    threads.queue.add((1.8e9, "a client", "alpha", "a", 0.1, "ok", 1, 4, None, None), b"word")
-    threads.pass_time()
-    threads.operations[:] = threads.operations[-1:]  # the start is tried with the count, too
-    threads.carry_out()
-    assert tokens(threads) == {"a": None}
-    assert [each.levelname for each in caplog.records] == [level]

@@ -16,7 +16,6 @@ from search_mcp.gateway.usage_store import (
     LaterFormatError,
     Row,
     UsageStore,
-    calls_since,
     delete,
     largest_results,
     reading,
@@ -32,9 +31,8 @@ def row(
     *,
     client: str = "a client",
     text: int | None = None,
-    tokens: int | None = None,
 ) -> Row:
-    return (at, client, "alpha", tool, 0.25, "ok", 12, 34, text, tokens)
+    return (at, client, "alpha", tool, 0.25, "ok", 12, 34, text)
 
 
 def tools(path: Path) -> list[str]:
@@ -82,7 +80,7 @@ from pathlib import Path
 from search_mcp.gateway.usage_store import Row, UsageStore
 store = UsageStore(Path(sys.argv[1]))
 for number in range(25):
-    assert store.write([(1.8e9, "a client", "alpha", f"{sys.argv[2]}-{number}", 0.1, "ok", 1, 2, None, None)] * 4)
+    assert store.write([(1.8e9, "a client", "alpha", f"{sys.argv[2]}-{number}", 0.1, "ok", 1, 2, None)] * 4)
 """
 
 
@@ -170,7 +168,7 @@ import logging, resource, sys
 from pathlib import Path
 from search_mcp.gateway.usage_store import Row, UsageStore
 logging.basicConfig(format="%(message)s")
-store, row = UsageStore(Path(sys.argv[1])), (1.8e9, "a client", "alpha", "x" * 200, 0.1, "ok", 1, 2, None, None)
+store, row = UsageStore(Path(sys.argv[1])), (1.8e9, "a client", "alpha", "x" * 200, 0.1, "ok", 1, 2, None)
 assert store.write([row])
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 for _ in range(3):
@@ -200,54 +198,14 @@ def test_a_file_of_a_later_version_is_left_alone(path: Path, caplog: pytest.LogC
         pass
 
 
-FIRST_FORMAT = """
-CREATE TABLE calls (
-    time REAL NOT NULL, client TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, seconds REAL NOT NULL,
-    ending TEXT NOT NULL, characters_in INTEGER NOT NULL, characters_out INTEGER NOT NULL, text_out INTEGER);
-INSERT INTO calls VALUES (1.8e9, 'a client', 'alpha', 'early', 0.25, 'ok', 12, 34, 9000);
-PRAGMA user_version = 1;
-"""
-
-
-@pytest.fixture
-def early(path: Path) -> Path:
-    """A file of an earlier version, with one call."""
-    path.parent.mkdir(parents=True)
+def test_a_file_of_an_earlier_version_is_read_and_written(path: Path) -> None:
+    """It has a column more."""
+    assert store(path).write([row("early", text=9000)])
     with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.executescript(FIRST_FORMAT)
-    return path
-
-
-def tokens(path: Path) -> list[tuple[str, int | None]]:
-    with reading(path) as database:
-        assert database is not None
-        return [(row[3], row[9]) for row in calls_since(database, 0)]
-
-
-def test_tokens_are_stored_if_they_were_counted(path: Path) -> None:
-    store(path).write([row("a", tokens=7), row("b")])
-    assert tokens(path) == [("a", 7), ("b", None)]
-
-
-def test_a_file_of_an_earlier_version_is_read_and_converted_with_the_next_call(early: Path) -> None:
-    assert tokens(early) == [("early", None)]
-    assert [each.characters for each in largest_results(early, 0)] == [9000]
-    assert store(early).write([row("late", tokens=7)])
-    assert store(early).write([row("later")])
-    assert tokens(early) == [("early", None), ("late", 7), ("later", None)]
-    with closing(sqlite3.connect(early)) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-def test_several_processes_convert_a_file_once(early: Path) -> None:
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(early), name], stderr=subprocess.PIPE) for name in "abc"
-    ]
-    for writer in writers:
-        _, errors = writer.communicate(timeout=60)
-        assert (writer.returncode, errors) == (0, b"")
-    assert len(tools(early)) == 1 + len(writers) * 100
+        database.executescript("ALTER TABLE calls ADD COLUMN tokens_out INTEGER; PRAGMA user_version = 2")
+    assert [each.characters for each in largest_results(path, 0)] == [9000]
+    assert store(path).write([row("late")])
+    assert tools(path) == ["early", "late"]
 
 
 def test_calls_are_kept_for_ninety_days(path: Path) -> None:
