@@ -22,7 +22,6 @@ from search_mcp.wire.structs import Struct
 
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: gives a child an invisible console, without a window and without our Ctrl-C."""
-_BELOW_NORMAL_PRIORITY_CLASS = 0x00004000
 
 
 class Command(Struct, frozen=True):
@@ -98,13 +97,6 @@ def spawn_options(platform: str) -> dict[str, Any]:
     if platform == "win32":
         return {"creationflags": _CREATE_NO_WINDOW}
     return {"start_new_session": True}
-
-
-def background_options(platform: str) -> dict[str, Any]:
-    """Return the options for a child with a low priority; elsewhere than on Windows, it lowers its priority itself."""
-    if platform == "win32":
-        return {"creationflags": _CREATE_NO_WINDOW | _BELOW_NORMAL_PRIORITY_CLASS}
-    return spawn_options(platform)
 
 
 def new_trees() -> Trees:

@@ -15,7 +15,7 @@ import pytest
 from rich.pretty import pretty_repr
 
 from search_mcp.backends.process.child import DEFER_SECONDS, ChildProcess
-from search_mcp.backends.process.launching import Command, Spawner, background_options, is_program, spawn_options
+from search_mcp.backends.process.launching import Command, Spawner, is_program, spawn_options
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import split_time
 
@@ -165,11 +165,6 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 )
 def test_a_child_has_its_own_session_and_no_window(platform: str, options: dict[str, Any]) -> None:
     assert spawn_options(platform) == options
-
-
-def test_a_child_in_the_background_has_a_low_priority_on_windows() -> None:
-    assert background_options("linux") == spawn_options("linux")
-    assert background_options("win32") == {"creationflags": 0x08000000 | 0x00004000}
 
 
 @posix
