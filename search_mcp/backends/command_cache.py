@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from search_mcp.backends.cache import CatalogCache, Failure, Key, Record
 from search_mcp.config.schema import ServerConfig
@@ -86,9 +86,3 @@ class FreshLists(CommandCache):
         super().store(key, record)
         with contextlib.suppress(OSError):  # writing failed, which was logged
             os.utime(self._path(key))
-
-
-CACHES: Final[Mapping[str, type[CommandCache]]] = {
-    each.__name__: each for each in (CachedLists, CachedEras, FreshLists)
-}
-"""The kinds of caches, by the names that a command tells an engine."""

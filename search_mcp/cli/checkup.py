@@ -13,7 +13,6 @@ from search_mcp.backends.pin_records import Open
 from search_mcp.backends.pins import TrustStore
 from search_mcp.cli import acceptance, check_report, completion, consent, differences, inventory
 from search_mcp.cli.acceptance import Wanted
-from search_mcp.cli.borrowed import borrow
 from search_mcp.cli.examination import examine
 from search_mcp.cli.findings import Examination
 from search_mcp.cli.needed_servers import only
@@ -56,13 +55,11 @@ def check(
     if accept and not chosen:
         return WRONG  # the user refused every command, which is reported already
     checked = only(loaded, chosen) if chosen else loaded
-    loan = borrow(options.config, checked, FreshLists)
     found = run(
         checked,
         options.profile,
         FreshLists,
         lambda running: examine(running, options.profile, screen, chosen),
-        loan=loan,
     )
     accepting = _accepting(wanted, found)
     if options.as_json:

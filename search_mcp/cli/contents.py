@@ -5,7 +5,7 @@ Decides how they are grouped and counted on the screen, and their JSON form.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import typer
@@ -76,13 +76,11 @@ class Contents:
     rows: Mapping[str, Sequence[Row]]
     failures: Sequence[Status]
     age_seconds: float | None
-    engine: Mapping[str, int | None] = field(default_factory=dict)
-    """The engine, in the JSON form."""
 
     def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
         age = round(self.age_seconds) if self.age_seconds is not None else None
-        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age, **self.engine}
+        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age}
 
 
 def contents(session: Session) -> Contents:
@@ -94,7 +92,7 @@ def contents(session: Session) -> Contents:
         TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
         **{noun: [other_row(each, length) for each in entries(session.catalog, noun)] for noun in OTHER_KINDS},
     }
-    return Contents(rows, session.failures(), session.age_seconds, session.engine_as_json)
+    return Contents(rows, session.failures(), session.age_seconds)
 
 
 def tool_row(item: Item, name: str, length: int) -> Row:

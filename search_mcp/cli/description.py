@@ -5,7 +5,7 @@ Decides the order of the parts. Every text that a model may be given is shown.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -79,12 +79,10 @@ class Descriptions:
     age_seconds: float | None
     unknown: Mapping[str, Problem]
     suggestions: Mapping[str, Sequence[str]]
-    engine: Mapping[str, int | None] = field(default_factory=dict)
-    """The engine, in the JSON form."""
 
     def as_json(self) -> dict[str, Any]:
         unknown = [{"name": name, "suggestions": near} for name, near in self.suggestions.items()]
-        return {"tools": [tool.definition for tool in self.tools], "unknown": unknown, **self.engine}
+        return {"tools": [tool.definition for tool in self.tools], "unknown": unknown}
 
 
 def described(session: Session, name: str) -> Described | None:
@@ -119,7 +117,6 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
         session.age_seconds,
         {name: _unknown(session, name, near[name]) for name in unknown},
         near,
-        session.engine_as_json,
     )
 
 

@@ -44,12 +44,12 @@ async def examine(
     judge = client or CANONICAL
     differences: dict[str, list[Open]] = {}
     with contextlib.suppress(OSError):  # a record that cannot be read is reported among the changes
-        differences = await session.differences()
+        differences = session.differences()
     findings = _findings(session, names, differences)
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
     long_results = [] if names else _long_results(session.config, client)
     about = [*notes.of_session(session, names), *(() if names else _without_meaning(session.config))]
-    return Examination(findings, judge, remarks, about, session.engine_as_json, long_results)
+    return Examination(findings, judge, remarks, about, long_results)
 
 
 def _without_meaning(config: Config) -> Iterator[str]:

@@ -123,8 +123,6 @@ class Examination:
     remarks: Sequence[Remark]
     notes: Sequence[str] = ()
     """Lines that report no fault."""
-    engine: Mapping[str, int | None] = field(default_factory=dict)
-    """The engine, in the JSON form."""
     long_results: Sequence[Remark] = ()
     """Remarks on results that clients did not take whole."""
 
@@ -145,5 +143,4 @@ class Examination:
             "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
             "notes": self.notes,
             **({"longResults": [remark.text for remark in self.long_results]} if self.long_results else {}),
-            **self.engine,
         }

@@ -11,7 +11,6 @@ from typing import TypeVar
 import anyio
 
 from search_mcp.backends.command_cache import CachedLists, FreshLists
-from search_mcp.cli.borrowed import borrow
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean, disabled, short_reason, similar_names
@@ -53,9 +52,7 @@ def look(
     unknown = {status.server for status in standings if status.state is State.UNKNOWN}
     others = {status.server: status for status in standings if status.server not in unknown}
     work = partial(_settled, options.screen, at, prepare)
-    new = only(config, unknown)
-    loan = borrow(options.config, new, CachedLists)
-    return run(new, options.profile, CachedLists, work, left_alone=others, loan=loan)
+    return run(only(config, unknown), options.profile, CachedLists, work, left_alone=others)
 
 
 async def _settled(

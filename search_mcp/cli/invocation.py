@@ -6,8 +6,9 @@ Decides how each kind of content is shown, and what is saved. Binary data is nev
 import base64
 import binascii
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,15 +16,15 @@ import typer
 
 from search_mcp.backends.command_cache import CachedEras
 from search_mcp.catalog.signature import signature
-from search_mcp.cli import completion, output
+from search_mcp.cli import completion, engine_calls, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
-from search_mcp.cli.borrowed import borrow
 from search_mcp.cli.cleaning import one_line
 from search_mcp.cli.description import described
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
-from search_mcp.cli.session import Session, owners, run
+from search_mcp.cli.session import Session, owners, read_cache, run, run_alone
 from search_mcp.cli.terminal import Terminal
+from search_mcp.config.schema import Config
 from search_mcp.model.calls import InputRequired, Outcome
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload
@@ -62,12 +63,10 @@ def call(
         output.check(target)
     loaded, _ = options.configuration()
 
-    async def work(running: Session) -> Outcome:
-        return await _invoke(running, name, given, words, screen)
-
     needed = owners(loaded, options.profile, [name])
-    loan = borrow(options.config, needed, CachedEras)
-    outcome = run(needed, options.profile, CachedEras, work, loan=loan)
+    outcome = _through_engine(options, needed, name, given, words)
+    if outcome is None:
+        outcome = run(needed, options.profile, CachedEras, partial(_invoke, name, given, words, screen))
     if isinstance(outcome, WireError):
         if options.as_json:
             screen.json({"error": outcome.error_object()})
@@ -83,27 +82,63 @@ def call(
     return WRONG if is_error(body) else FINE
 
 
-async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
-    """Call a tool and show its progress.
+def _through_engine(
+    options: Options, config: Config, name: str, given: Fields, words: Sequence[Word]
+) -> Outcome | None:
+    """Have the shared engine call a tool that is cached; `None` if it is not, or if no engine runs.
 
     Raises:
         Misuse: an argument does not fit the tool's schema.
     """
-    with terminal.progress(session.awaited):
+    item = read_cache(config, options.profile, lambda session: session.find(name))
+    joined = engine_calls.join(options.config, config, item.server) if item is not None else None
+    if item is None or joined is None:
+        return None
+    client = engine_calls.Client(joined, item.server, config.settings.max_message_bytes)
+    arguments = _fitted(name, given, words, item.input_schema)
+    return run_alone(lambda: _showing_progress(partial(client.call, item.name), name, arguments, options.screen))
+
+
+async def _invoke(name: str, given: Fields, words: Sequence[Word], screen: Terminal, session: Session) -> Outcome:
+    """Call a tool of the servers that this command has started.
+
+    Raises:
+        Misuse: an argument does not fit the tool's schema.
+    """
+    with screen.progress(session.awaited):
         await session.settle([Kind.TOOLS])
     tool = described(session, name)
-    schema = tool.input_schema if tool is not None else {}
+    arguments = _fitted(name, given, words, tool.input_schema if tool is not None else {})
+    call = partial(session.call, tool.name if tool is not None else name)
+    return await _showing_progress(call, name, arguments, screen)
+
+
+def _fitted(name: str, given: Fields, words: Sequence[Word], schema: Any) -> Fields:
+    """Convert the arguments to the types in the tool's schema.
+
+    Raises:
+        Misuse: one does not fit.
+    """
     usage = signature(name, schema)
     arguments = {**given, **fit(words, schema, usage)}
     refuse_unknown(arguments, schema, usage)
+    return arguments
+
+
+async def _showing_progress(
+    call: Callable[[Fields, Callable[[Fields], None]], Awaitable[Outcome]],
+    name: str,
+    arguments: Fields,
+    screen: Terminal,
+) -> Outcome:
     latest = [f"calling {name}"]
 
     def report(progress: Fields) -> None:
         latest.append(f"{name}: {_progress({key: payload.value(raw) for key, raw in progress.items()})}")
         del latest[:-1]
 
-    with terminal.progress(lambda: latest[-1]):
-        return await session.call(tool.name if tool is not None else name, arguments, report)
+    with screen.progress(lambda: latest[-1]):
+        return await call(arguments, report)
 
 
 def _progress(fields: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ Decides what a person is shown.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -100,8 +100,6 @@ class Listing:
     """The explanation of each row's rank."""
     fits: bool = True
     """Whether the first of them clearly fits the request."""
-    engine: Mapping[str, int | None] = field(default_factory=dict)
-    """The engine, in the JSON form."""
     search_kind: SearchKind = "tools"
 
     def as_json(self) -> dict[str, Any]:
@@ -119,7 +117,7 @@ class Listing:
         if self.search_kind == "tools":
             tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
             found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
-        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age, **self.engine}
+        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age}
 
 
 @dataclass
@@ -150,7 +148,6 @@ class Request:
             nearest=() if found else _nearest(session, self.wanted),
             explanations=tuple(why for _, why in found),
             fits=fits or not found,
-            engine=session.engine_as_json,
             search_kind=search_kind,
         )
 

@@ -26,7 +26,6 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.cli.borrowed import Loan
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
@@ -74,9 +73,8 @@ class Session:
         left_alone: Mapping[str, Status],
         *,
         runs: bool,
-        loan: Loan | None = None,
     ) -> None:
-        self.config, self._loan = config, loan
+        self.config = config
         self._left_alone, self._runs = left_alone, runs
         self._aggregator, self._client = aggregator, client
         self._cache = cache
@@ -91,13 +89,6 @@ class Session:
         self._client.open(OPENING)
 
     @property
-    def engine_as_json(self) -> dict[str, int | None]:
-        """Return the member of the JSON output that names the process of the engine whose servers are used."""
-        if self.config.settings.engine != "shared":
-            return {}
-        return {"engine": self._loan.pid if self._loan is not None else None}
-
-    @property
     def own_tools(self) -> OwnTools:
         return self._client.own_tools
 
@@ -109,14 +100,12 @@ class Session:
         """Return server and text of each change since the definitions were first seen or accepted."""
         return self._aggregator.servers.changes()
 
-    async def differences(self) -> "dict[str, list[Open]]":
+    def differences(self) -> "dict[str, list[Open]]":
         """Return the differences between the accepted and the listed definitions, by server.
 
         Raises:
             OSError: the record of accepted definitions cannot be read.
         """
-        if self._loan is not None:
-            return await self._loan.differences()
         return {backend.name: backend.opened() for backend in self._aggregator.backends}
 
     @property
@@ -189,7 +178,7 @@ class Session:
     async def settle(self, kinds: Iterable[Kind]) -> None:
         """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
-            await _answer(partial(self._client.merged_list, kind, _PERSON.viewer))
+            await answer(partial(self._client.merged_list, kind, _PERSON.viewer))
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
@@ -200,7 +189,7 @@ class Session:
                 Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report),
             )
 
-        return await _answer(submit)
+        return await answer(submit)
 
     @property
     def meaning_problem(self) -> str:
@@ -215,7 +204,7 @@ class Session:
             pass
         query = wanted.query
         while finder.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
-            meaning: Meaning | None = await _answer(partial(_ask, finder, query, left))
+            meaning: Meaning | None = await answer(partial(_ask, finder, query, left))
             if meaning is not None:
                 return meaning
             await anyio.sleep(MEANING_PAUSE_SECONDS)  # time to make vectors
@@ -227,7 +216,7 @@ def _ask(finder: Finder, query: str, seconds: float, reply: "Callable[[Meaning |
     return lambda _reason: stop()
 
 
-async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
+async def answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
     """Wait for the answer passed to a callback; a cancelled wait cancels the request."""
     answers: list[_Answer] = []
     answered = anyio.Event()
@@ -251,12 +240,10 @@ def run(
     open_cache: Callable[[Path], CommandCache],
     work: Callable[[Session], Awaitable[_Answer]],
     left_alone: Mapping[str, Status] = MappingProxyType({}),
-    loan: Loan | None = None,
 ) -> _Answer:
     """Run a function with the servers of a configuration, and stop them afterwards.
 
-    `open_cache` opens the cache; which servers are started follows from it. With a loan, the servers are those of the
-    running engine.
+    `open_cache` opens the cache; which servers are started follows from it.
 
     Raises:
         InterruptionError: a signal stopped the command.
@@ -265,12 +252,11 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        pool = Pool(later) if config.settings.engine == "shared" and loan is None else None
-        session, aggregator = _assemble(config, profile, open_cache, left_alone, pool or loan)
-        source = pool or loan
+        pool = Pool(later) if config.settings.engine == "shared" else None
+        session, aggregator = _assemble(config, profile, open_cache, left_alone, pool)
 
         async def with_backends() -> _Answer:
-            async with source.running() if source is not None else nullcontext(), aggregator.running():
+            async with pool.running() if pool is not None else nullcontext(), aggregator.running():
                 session.start()
                 return await work(session)
 
@@ -314,7 +300,7 @@ def _assemble(
     profile: Profile | None,
     open_cache: Callable[[Path], CommandCache],
     left_alone: Mapping[str, Status],
-    source: Pool | Loan | None = None,
+    pool: Pool | None = None,
     *,
     runs: bool = True,
 ) -> tuple[Session, Aggregator]:
@@ -333,12 +319,9 @@ def _assemble(
         run_blocking=run_in_thread if runs else run_in_place,
     )
     # With a pool, the servers say whether clients share them.
-    backends = PooledBackends(source, dependencies) if isinstance(source, Pool) else source
+    backends = PooledBackends(pool, dependencies) if pool is not None else None
     aggregator = Aggregator(adapted, dependencies, backends)
-    loan = source if isinstance(source, Loan) else None
-    return Session(
-        config, aggregator, aggregator.open_session(patient), cache, left_alone, runs=runs, loan=loan
-    ), aggregator
+    return Session(config, aggregator, aggregator.open_session(patient), cache, left_alone, runs=runs), aggregator
 
 
 def _patience(config: Config) -> float:

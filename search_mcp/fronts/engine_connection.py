@@ -1,10 +1,9 @@
-"""A connection to the engine process: the first line, then the bytes of one client, which may go through pipes."""
+"""A connection to the engine process: the first line, and the answer, which may bring the pipes of a client."""
 
 import asyncio
 import contextlib
 import logging
 import os
-import select
 import socket
 from collections.abc import Callable
 from io import FileIO
@@ -13,7 +12,7 @@ from search_mcp.fronts import hello
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.meeting import is_same_user
 from search_mcp.fronts.serve import Client
-from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK, PipeReader, PipeWriter, Reader, Writer
+from search_mcp.fronts.stdio import READ_CHUNK, PipeReader, PipeWriter, Reader, Writer
 from search_mcp.wire.write_buffer import WriteBuffer
 
 log = logging.getLogger(__name__)
@@ -23,7 +22,7 @@ HELLO_SECONDS = 10.0
 
 
 class Connection(asyncio.Protocol):
-    """One connection: its first line, then the client's bytes, unless `open_streams` moves them to pipes."""
+    """One connection: its first line and the answer. `open_streams` makes the pipes of a client's messages."""
 
     def __init__(self, on_hello: "Callable[[Connection, bytes], None]") -> None:
         """`on_hello` is called with the first line."""
@@ -32,16 +31,12 @@ class Connection(asyncio.Protocol):
         self._outlet: WriteBuffer | None = None
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        self._is_lost = False
         self._our_ends: tuple[PipeReader | PipeWriter, ...] = ()
         self._their_ends: tuple[FileIO, ...] = ()
-        self.client: Client | None = None
-        """The receiver of the bytes of this connection; `None` before `serve`, and if pipes carry them."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport, self._outlet = transport, WriteBuffer(transport)
-        transport.set_write_buffer_limits(high=CONGESTED_BYTES)
         transport.max_size = READ_CHUNK  # type: ignore[attr-defined]  # of a socket on POSIX
         if not is_same_user(transport.get_extra_info("socket")):
             log.warning("! another user's process has connected; it is refused")
@@ -50,31 +45,15 @@ class Connection(asyncio.Protocol):
         self._deadline = asyncio.get_running_loop().call_later(HELLO_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        if self.client is not None:
-            self.client.on_bytes(data)
-            return
         self._first += data
         if self._deadline is not None and b"\n" in data:
             self._deadline.cancel()
             self._deadline = None
-            self.pause_reading()
-            line, _, early = bytes(self._first).partition(b"\n")
-            self._first[:] = early
-            self._on_hello(self, line)
+            assert self._transport is not None
+            self._transport.pause_reading()
+            self._on_hello(self, bytes(self._first).partition(b"\n")[0])
         elif len(self._first) > hello.MAX_BYTES:
             self.abort()
-
-    def serve(self, client: Client) -> None:
-        """Pass on the bytes that came, and those that come."""
-        self.client = client
-        if self._is_lost:
-            client.on_gone()
-            return
-        early = bytes(self._first)
-        self._first.clear()
-        if early:
-            client.on_bytes(early)
-        self.resume_reading()
 
     async def open_streams(self, client: Client) -> tuple[Reader, Writer]:
         """Open two pipes for the client's messages, and return our ends of them; `accept` gives away the others.
@@ -113,36 +92,9 @@ class Connection(asyncio.Protocol):
         for each in self._their_ends:
             each.close()
 
-    def eof_received(self) -> bool:
-        if self.client is None:
-            return False
-        if self._is_hung_up():
-            self.client.on_gone()
-            return False
-        self.client.on_eof()
-        return True  # the last answers are still written
-
-    def _is_hung_up(self) -> bool:
-        """Return whether the other side has closed the connection, not only its writing half."""
-        assert self._transport is not None
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket"), 0)
-        return bool(poll.poll(0))
-
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_lost = True
         if self._deadline is not None:
             self._deadline.cancel()
-        if self.client is not None:
-            self.client.on_gone()
-
-    def pause_writing(self) -> None:
-        if self.client is not None:
-            self.client.on_congested()
-
-    def resume_writing(self) -> None:
-        if self.client is not None:
-            self.client.on_clear()
 
     def answer(self, message: Json) -> None:
         """Answer the first line."""
@@ -167,14 +119,6 @@ class Connection(asyncio.Protocol):
         self._close_their_ends()
         if self._outlet is not None:
             self._outlet.abort()
-
-    def pause_reading(self) -> None:
-        if self._transport is not None and self._transport.is_reading():
-            self._transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
-            self._transport.resume_reading()
 
 
 def _pipe(opened: contextlib.ExitStack) -> tuple[FileIO, FileIO]:

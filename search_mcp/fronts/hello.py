@@ -1,8 +1,8 @@
 """The first line that an adapter or a command sends to an engine process, and the line that it answers.
 
 Both are JSON objects on one line. Two pipes come with an answer that accepts `serve`: one to read and one to write.
-They carry the messages of MCP and nothing else. After the answer to `servers`, the connection carries `loan_lines`. The
-other requests get one answer. Standard library only, because adapters load nothing else.
+They carry the messages of MCP and nothing else. The other requests get one answer. Standard library only, because
+adapters load nothing else.
 """
 
 import json
@@ -25,7 +25,6 @@ _MEMBERS: dict[str, dict[str, Any]] = {
         "variables": dict,
         "first_id": int,
     },
-    "servers": {"config": str | None, "folder": str, "variables": dict, "servers": list, "cache": str},
 }
 """The types of the members that a request must have."""
 

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from search_mcp.backends.command_cache import CACHES
 from search_mcp.backends.dependencies import Dependencies, dependencies_of_user
 from search_mcp.backends.read_ahead import ReadAhead, read_ahead
 from search_mcp.background import FileQueue, run_in_thread
 from search_mcp.catalog.profiles import BY_NAME
-from search_mcp.config import location
 from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read, untrusted
 from search_mcp.config.schema import Config, ServerConfig
@@ -33,7 +31,6 @@ from search_mcp.fronts import hello
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.hello import Json
-from search_mcp.fronts.lending import Borrower, LentBackends
 from search_mcp.fronts.meeting import build
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
 from search_mcp.gateway.aggregator import Aggregator, later, load_own_results
@@ -163,7 +160,7 @@ class Host:
     # Connections
 
     def _end_if_idle(self) -> None:
-        """End this process after `idle_seconds`, unless a client or a command that needs servers comes before."""
+        """End this process after `idle_seconds`, unless a client comes before."""
         self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.stop)
 
     def on_hello(self, connection: Connection, line: bytes) -> None:
@@ -176,12 +173,12 @@ class Host:
         match first.get("wants"):
             case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
                 connection.refuse("it speaks another protocol")
-            case "serve" | "servers" if not _may_open(SPARE_FILES):
+            case "serve" if not _may_open(SPARE_FILES):
                 log.warning(
                     "! a client is not taken, because this process has too many open files; it runs its own servers"
                 )
                 connection.refuse("the engine has too many open files")
-            case "serve" | "servers" if not self._is_ending:
+            case "serve" if not self._is_ending:
                 self._open += 1
                 self._idle.cancel()
                 self._newcomers.put_nowait((connection, first))
@@ -255,7 +252,7 @@ class Host:
 
     async def _guarded(self, connection: Connection, first: Json) -> None:
         try:
-            await (self._lend if first["wants"] == "servers" else self._serve)(connection, first)
+            await self._serve(connection, first)
         except Exception:  # a bug in one client's session must not end the others'
             log.exception("! bug while serving a client")
         finally:
@@ -320,38 +317,6 @@ class Host:
         )
         await attend(aggregator, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)
-
-    async def _lend(self, connection: Connection, first: Json) -> None:
-        """Lend a command the servers that it names, until it has ended."""
-        load = partial(location.load, first["config"], first["variables"], partial(Path, first["folder"]))
-        if (loaded := await _read(load, connection)) is None:
-            return
-        config, path = loaded
-        wanted = tuple(each for each in config.servers if each.name in first["servers"] and each.may_run)
-        if len(wanted) < len(first["servers"]):
-            connection.refuse("the configuration has changed")
-            return
-        if self._is_ending:
-            return
-        self._log_to.apply(config)  # records its secrets before anything about it is logged
-        self._numbers += 1
-        log.info("= client %d is a command; configuration %s", self._numbers, printable(path))
-        dependencies = replace(
-            self._dependencies_for(config, first),
-            cache=CACHES[first["cache"]](cache_folder()),
-            last_uses=None,
-            watched=None,
-        )
-        borrower = Borrower(connection)
-        borrower.reader = connection
-        source = LentBackends(self._pool, dependencies, str(path.parent), borrower.tell)
-        aggregator = Aggregator(replace(config, servers=wanted), dependencies, source)
-        self._hosted[connection] = Hosted(
-            self._numbers, "search-mcp", first.get("parent_pid"), str(path), time.time(), borrower, aggregator
-        )
-        connection.answer({"pid": os.getpid()})
-        connection.serve(borrower)
-        await borrower.attend(aggregator)
 
     def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
         """Return the dependencies of servers that run as if the client had started them."""

@@ -34,18 +34,8 @@ class MisconfiguredError(NoEngineError):
     """The configuration or an option is wrong, which this process reports itself unless it was repaired meanwhile."""
 
 
-class Connected:
-    """The connection of a command to an engine, after the first lines."""
-
-    def __init__(self, connection: socket.socket, answer: Json, early: bytes = b"") -> None:
-        self.connection = connection
-        self.answer = answer
-        self.early = early
-        """Bytes that came behind the answer."""
-
-
 class Piped:
-    """The two pipes of a client to an engine, which it gave in place of the connection."""
+    """The two pipes of a client to an engine, which come with the engine's answer."""
 
     def __init__(self, incoming: FileIO, outgoing: FileIO, answer: Json) -> None:
         self.incoming, self.outgoing = incoming, outgoing
@@ -63,7 +53,6 @@ def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS
         while True:
             joined = _greet(place, first, deadline) or _start_and_greet(place, first, deadline)
             if joined is not None:
-                assert isinstance(joined, Piped)
                 return joined
             if time.monotonic() > deadline:
                 raise NoEngineError(f"no engine was ready within {patience_seconds:g} s")
@@ -72,18 +61,16 @@ def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS
         raise NoEngineError(str(exc)) from exc
 
 
-def join_running(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Connected | None:
-    """Connect a command to the engine; return `None` if none is running.
+def join_running(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Piped | None:
+    """Connect a client to the engine; return `None` if none is running.
 
     Raises:
         NoEngineError: it does not answer, or does not accept this process.
     """
     try:
-        joined = _greet(place, first, time.monotonic() + patience_seconds)
+        return _greet(place, first, time.monotonic() + patience_seconds)
     except OSError as exc:
         raise NoEngineError(str(exc)) from exc
-    assert not isinstance(joined, Piped)
-    return joined
 
 
 def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Json | None:
@@ -93,16 +80,16 @@ def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> J
         NoEngineError: it does not answer.
     """
     deadline = time.monotonic() + patience_seconds
-    try:
-        joined = _greet_at(path, first, deadline)
-        if joined is None:
-            return None
-        assert not isinstance(joined, Piped)
-        with contextlib.closing(joined.connection):
-            _wait_for_end(joined.connection, deadline)
-    except OSError as exc:
-        raise NoEngineError(str(exc)) from exc
-    return joined.answer
+    with contextlib.ExitStack() as opened:
+        try:
+            greeted = _greeted(path, first, deadline, opened, [])
+            if greeted is None:
+                return None
+            connection, answer = greeted
+            _wait_for_end(connection, deadline)
+        except OSError as exc:
+            raise NoEngineError(str(exc)) from exc
+    return answer
 
 
 def _wait_for_end(connection: socket.socket, deadline: float) -> None:
@@ -117,42 +104,49 @@ def _wait_for_end(connection: socket.socket, deadline: float) -> None:
             return
 
 
-def _greet(place: Meeting, first: Json, deadline: float) -> Connected | Piped | None:
-    return _greet_at(place.socket, first, deadline)
+def _greet(place: Meeting, first: Json, deadline: float) -> Piped | None:
+    """Connect a client, and take its pipes; return `None` if there is no engine, or one that is just ending."""
+    pipes: list[int] = []
+    with contextlib.ExitStack() as opened:
+        greeted = _greeted(place.socket, first, deadline, opened, pipes)
+        if greeted is None:
+            return None
+        if len(pipes) != 2:
+            raise NoEngineError("the engine's pipes did not arrive; this process may have too many open files")
+        incoming, outgoing = pipes
+        pipes.clear()  # they stay open
+    return Piped(FileIO(incoming, "r"), FileIO(outgoing, "w"), greeted[1])
 
 
-def _greet_at(path: str, first: Json, deadline: float) -> Connected | Piped | None:
-    """Connect and exchange the first lines; return `None` if there is no engine, or one that is just ending."""
+def _greeted(
+    path: str, first: Json, deadline: float, opened: contextlib.ExitStack, descriptors: list[int]
+) -> tuple[socket.socket, Json] | None:
+    """Connect and exchange the first lines; return `None` if there is no engine, or one that is just ending.
+
+    `opened` closes the connection, and the descriptors that came with the answer and are still in the list.
+    """
     line = hello.encode(first)
     if len(line) > hello.MAX_BYTES:
         raise NoEngineError("the environment is too large")
-    pipes: list[int] = []
-    with contextlib.ExitStack() as kept:
-        try:
-            connection = kept.enter_context(contextlib.closing(_connect(path, _left(deadline))))
-            connection.sendall(line)
-            kept.callback(_close, pipes)
-            answered, early = _line(connection, deadline, pipes)
-            answer = hello.decode(answered) if answered else None
-        except TimeoutError as exc:
-            raise NoEngineError("the engine does not answer; it may be suspended") from exc
-        except hello.UnreadableHelloError as exc:
-            raise NoEngineError(f"the engine's answer cannot be read: {exc}") from exc
-        except OSError as exc:
-            if exc.errno in _NOBODY:
-                return None
-            raise
-        if answer is None:
+    try:
+        connection = opened.enter_context(contextlib.closing(_connect(path, _left(deadline))))
+        connection.sendall(line)
+        opened.callback(_close, descriptors)
+        answered = _line(connection, deadline, descriptors)
+        answer = hello.decode(answered) if answered else None
+    except TimeoutError as exc:
+        raise NoEngineError("the engine does not answer; it may be suspended") from exc
+    except hello.UnreadableHelloError as exc:
+        raise NoEngineError(f"the engine's answer cannot be read: {exc}") from exc
+    except OSError as exc:
+        if exc.errno in _NOBODY:
             return None
-        if "alone" in answer:
-            raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
-        if len(pipes) != (2 if first["wants"] == "serve" else 0):
-            raise NoEngineError("the engine's pipes did not arrive; this process may have too many open files")
-        kept.pop_all()
-    if not pipes:
-        return Connected(connection, answer, early)
-    connection.close()
-    return Piped(FileIO(pipes[0], "r"), FileIO(pipes[1], "w"), answer)
+        raise
+    if answer is None:
+        return None
+    if "alone" in answer:
+        raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
+    return connection, answer
 
 
 def _connect(path: str, seconds: float) -> socket.socket:
@@ -176,8 +170,8 @@ def _left(deadline: float) -> float:
     return max(0.001, deadline - time.monotonic())
 
 
-def _line(connection: socket.socket, deadline: float, descriptors: list[int]) -> tuple[bytes, bytes]:
-    """Read one line; return it and what follows, and append the descriptors that came. Empty if the connection ends."""
+def _line(connection: socket.socket, deadline: float, descriptors: list[int]) -> bytes:
+    """Read one line, and append the descriptors that came; empty if the connection ends."""
     read = b""
     while b"\n" not in read and len(read) < ANSWER_BYTES:
         connection.settimeout(_left(deadline))
@@ -186,10 +180,9 @@ def _line(connection: socket.socket, deadline: float, descriptors: list[int]) ->
         for each in received:
             os.set_inheritable(each, False)
         if not chunk:
-            return b"", b""
+            return b""
         read += chunk
-    line, _, early = read.partition(b"\n")
-    return line, early
+    return read.partition(b"\n")[0]
 
 
 def _close(descriptors: Sequence[int]) -> None:
@@ -197,7 +190,7 @@ def _close(descriptors: Sequence[int]) -> None:
         os.close(each)
 
 
-def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Connected | Piped | None:
+def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Piped | None:
     """Start the engine if no other process is starting it, or is it; return `None` if one is."""
     lock = _locked(place.lock)
     if lock is None:

@@ -46,7 +46,6 @@ class Lease:
         self.opening: Opening | None = None
         """The opening of its client; `None` before it."""
         self.log_level: str | None = None
-        self.is_of_command = self.wants_fresh = False
         self._pool = pool
         self._predecessor: Lease | None = None
         self._is_over = False

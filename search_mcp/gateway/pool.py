@@ -80,10 +80,6 @@ class Pool:
         if lease.config.share is not False:
             key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
         found = self._by_key.get(key) if key is not None else None
-        if found is None and key is not None and lease.is_of_command:
-            found = self._opened_for_others(lease, lease.config)
-        if lease.wants_fresh and (found is None or not found.supervisor.is_ready):
-            found = key = None
         if found is not None:
             lease.move(found)
             return
@@ -91,7 +87,7 @@ class Pool:
         self._learn(own)
         own.judge()
         if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
-            self._by_key[key], own.key, own.opening = own, key, wanted
+            self._by_key[key], own.key = own, key
         elif lease.config.unfilled is not None and lease.config.share is not False:
             own.is_placed_later = own.sharing.verdict is not Verdict.PRIVATE
         own.supervisor.open(wanted)
@@ -113,25 +109,13 @@ class Pool:
             return False
         self.close_to_others(server)
         found = self._by_key.get(key)
-        if found is None and lease.is_of_command:
-            found = self._opened_for_others(lease, filled)
-        is_too_old = lease.wants_fresh and (found is None or not found.supervisor.is_ready)
-        if found is None and not is_too_old:
-            self._by_key[key], server.key, server.opening = server, key, wanted
-        if found is None or is_too_old or others:
+        if found is None:
+            self._by_key[key], server.key = server, key
+        if found is None or others:
             return False
         lease.join(found)
         server.end()
         return True
-
-    def _opened_for_others(self, lease: Tenant, config: ServerConfig) -> PooledServer | None:
-        """Find a shared server that differs from the one that a lease would start in the kind of its clients only."""
-        for each in self._by_key.values():
-            if each.config.name == lease.config.name and each.sharing.verdict is Verdict.SHARED:
-                assert each.opening is not None
-                if sharing.launch_key(config, lease.dependencies, each.opening, self._secret) == each.key:
-                    return each
-        return None
 
     def start(self, server: PooledServer) -> None:
         """Start the task of a server, after the answer to the client that needs it was written."""

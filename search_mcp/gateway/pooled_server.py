@@ -68,10 +68,6 @@ class Tenant(Recipient, Protocol):
     log_level: str | None
     config: ServerConfig
     dependencies: Dependencies
-    is_of_command: bool
-    """Whether its client is a command, which uses a shared server that was opened for another kind of client."""
-    wants_fresh: bool
-    """Whether its client wants a server that runs, or one that is started for it, but no cached lists."""
 
     @property
     def has_calls(self) -> bool:
@@ -118,8 +114,6 @@ class PooledServer:
         self.leases: dict[Tenant, None] = {}
         self.key: bytes | None = None
         """The digest by which other clients find it; `None` if they get a server of their own."""
-        self.opening: Opening | None = None
-        """The opening of the client that it was started for; `None` before."""
         self.is_placed_later = False
         """Whether other clients may find it once its secrets are known."""
         self.sharing = NOT_ASKED
@@ -177,8 +171,8 @@ class PooledServer:
 
     @property
     def clients(self) -> int:
-        """The number of its clients, without commands."""
-        return sum(not each.is_of_command for each in self.leases)
+        """The number of its clients."""
+        return len(self.leases)
 
     def describe_sharing(self) -> str | None:
         """Say whether clients share it, and why; `None` while that is unknown."""

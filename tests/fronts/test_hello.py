@@ -17,19 +17,21 @@ def test_what_is_no_first_line_is_refused(line: bytes) -> None:
 
 
 REQUEST: hello.Json = {
-    "wants": "servers",
+    "wants": "serve",
     "config": None,
+    "client": None,
+    "log_level": None,
+    "subset": None,
     "folder": "/",
     "variables": {},
-    "servers": [],
-    "cache": "KnownLists",
+    "first_id": 1,
 }
 
 
 @pytest.mark.parametrize("name", [name for name in REQUEST if name != "wants"])
 def test_a_request_that_lacks_a_member_is_refused(name: str) -> None:
-    assert hello.decode_request(hello.encode(REQUEST))["servers"] == []
-    for wrong in ({key: value for key, value in REQUEST.items() if key != name}, {**REQUEST, name: 7}):
+    assert hello.decode_request(hello.encode(REQUEST))["first_id"] == 1
+    for wrong in ({key: value for key, value in REQUEST.items() if key != name}, {**REQUEST, name: 7.5}):
         with pytest.raises(hello.UnreadableHelloError, match=f"its member {name} is missing or has a wrong type"):
             hello.decode_request(hello.encode(wrong))
 

@@ -1,4 +1,4 @@
-"""Commands that use the servers of a running engine: the same results as without, and what they leave behind."""
+"""Calls through a running engine: the same results as without, and what they leave behind."""
 
 import json
 import os
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Ended, Place, log, server
-from cli.conftest import SERVERS as SERVERS_FOLDER
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 
@@ -40,11 +39,6 @@ SAME = [
     ("call", "dying.anything"),
     ("call", "off.echo"),
     ("call", "secret.echo", "text=sesame-4711"),
-    ("describe", "box.add", "--json"),
-    ("list", "--json"),
-    ("search", "echo", "--json"),
-    ("check", "box", "own", "dying", "secret", "--json"),
-    ("check", "--json", "--client", "cursor"),
 ]
 
 
@@ -86,22 +80,15 @@ def engine(place: Place) -> dict[str, Any]:
     return dict(found)
 
 
-def without_engine(ended: Ended) -> Ended:
-    """Leave out what may differ: which engine was used, and the age of lists."""
-    if not ended.out.startswith("{"):
-        return ended
-    found = {key: value for key, value in ended.json.items() if key not in ("engine", "ageSeconds")}
-    for each in found.get("servers", ()):
-        del each["openMilliseconds"]
-    return Ended(ended.code, json.dumps(found), ended.err)
+def test_the_result_of_a_call_is_the_same_with_and_without_the_engine(shared: Place) -> None:
+    def result(words: tuple[str, ...]) -> Ended:
+        ended = shared.run(*words)
+        return Ended(ended.code, json.dumps(ended.json), ended.err) if "--json" in words else ended
 
-
-def test_the_result_of_a_command_is_the_same_with_and_without_the_engine(shared: Place) -> None:
-    alone = [without_engine(shared.run(*words)) for words in SAME]
+    alone = [result(words) for words in SAME]
     with client(shared):
-        assert [without_engine(shared.run(*words)) for words in SAME] == alone
-        assert shared.run("list", "--json").json["engine"] is None  # the lists are cached
-    assert [ended.code for ended in alone] == [0, 0, 0, 1, 1, 1, 2, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1]
+        assert [result(words) for words in SAME] == alone
+    assert [ended.code for ended in alone] == [0, 0, 0, 1, 1, 1, 2, 1, 0, 1, 1, 0]
 
 
 def test_calls_of_a_shared_server_use_one_process_and_those_of_a_private_one_leave_none(shared: Place) -> None:
@@ -117,27 +104,6 @@ def test_calls_of_a_shared_server_use_one_process_and_those_of_a_private_one_lea
             time.sleep(0.01)
 
 
-def test_a_command_uses_the_process_of_a_server_that_clients_share(shared: Place) -> None:
-    with client(shared) as legacy:
-        asks(legacy, "tools/call", name="box.echo", arguments={"text": "a"})
-        before = {each["name"]: each["pid"] for each in engine(shared)["servers"]}
-        assert shared.run("call", "box.echo", "text=b").code == 0
-        found = shared.run("check", "box", "--json").json
-        assert found["engine"] == engine(shared)["pid"]
-        assert found["servers"][0]["state"] == "ready"
-        after = [(each["name"], each["pid"]) for each in engine(shared)["servers"]]
-        assert [pid for name, pid in after if name == "box"] == [before["box"]]
-
-
-def test_a_server_that_no_client_has_listed_is_listed_through_the_engine(shared: Place) -> None:
-    with client(shared):
-        shared.configure({"new": server("toolbox", "new", share=True)}, engine="shared")
-        found = shared.run("list", "--json").json
-        assert found["engine"] == engine(shared)["pid"]
-        assert len(found["tools"]) == 7
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder of sockets")
 @pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("stop",)])
 def test_engines_in_a_folder_of_others_are_not_asked(shared: Place, words: tuple[str, ...]) -> None:
     folder = Path(shared.variables["XDG_RUNTIME_DIR"], "search-mcp")
@@ -150,7 +116,6 @@ def test_engines_in_a_folder_of_others_are_not_asked(shared: Place, words: tuple
     folder.rmdir()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
 def test_an_engine_does_not_wait_for_a_pipe_in_the_place_of_its_log(shared: Place) -> None:
     path = log(shared, "engine").parent / "engine" / "engine.log"
     path.parent.mkdir()
@@ -190,18 +155,3 @@ def test_an_engine_that_is_killed_during_a_call_costs_one_error(shared: Place, t
         lost = "error: MCP server 'box' was lost with the shared engine; the tool may have run nevertheless"
         assert said.decode().strip() == lost
         assert shared.run("call", "box.echo", "text=again").code == 0
-
-
-def test_check_shows_and_accepts_changed_definitions_of_servers_in_the_engine(shared: Place, tmp_path: Path) -> None:
-    script = tmp_path / "box.py"
-    script.write_text((SERVERS_FOLDER / "toolbox.py").read_text("utf-8"), "utf-8")
-    shared.configure({"box": {"command": sys.executable, "args": [str(script)], "share": True}}, engine="shared")
-    assert shared.run("check", "--json").json["servers"][0].get("changes") is None
-    script.write_text(script.read_text("utf-8").replace("Can {n}.", "Can {n} and more."), "utf-8")
-    alone = shared.run("check", "box", "--json")
-    with client(shared) as legacy:
-        asks(legacy, "tools/call", name="box.echo", arguments={})
-        assert without_engine(shared.run("check", "box", "--json")) == without_engine(alone)
-        assert len(alone.json["servers"][0]["changes"]) == 7
-        assert shared.run("check", "--accept", "box.echo", "--yes").code == 0
-        assert len(shared.run("check", "box", "--json").json["servers"][0]["changes"]) == 6
