@@ -184,7 +184,8 @@ class Connection:
         if dialect is not None:
             dialect.on_notification(method, params)
         else:
-            self._hear_later(partial(self.peer.hear, method, params), params)
+            kept = params.copy() if isinstance(params, Raw) else params  # a view would keep all of its line
+            self._hear_later(partial(self.peer.hear, method, kept), params)
 
     def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
         """Keep a message until the connection is open; return whether there was room."""

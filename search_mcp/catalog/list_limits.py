@@ -7,7 +7,7 @@ the server's order, so the result does not depend on the order in which the list
 from collections.abc import Mapping
 
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import ServerList
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire.structs import Fields, replace
 
 MOST_ENTRIES = 5_000
@@ -16,6 +16,10 @@ MOST_BYTES = 16 << 20
 """Most bytes of definitions of one server, in all lists together."""
 LARGEST_ENTRY = 1 << 20
 """Most bytes of one definition; the largest known is a tenth of that."""
+MOST_MEMBERS = 1_000
+"""Most members of one definition, not counting those inside its members; the specification has about ten."""
+MEMBER_BYTES = 64
+"""What a member counts besides its bytes, for the objects that hold it: so all lists have at most 250,000 members."""
 LONGEST_NAME = 1_000
 """Most characters of the name of a tool or a prompt."""
 # "Tool names SHOULD be between 1 and 128 characters in length (inclusive)." (2025-11-25)
@@ -43,6 +47,14 @@ def size(definition: Fields) -> int:
     return sum(len(key) + len(memoryview(raw)) for key, raw in definition.items())
 
 
+def cost(entry: Entry) -> int:
+    """Return what a definition counts, in bytes; cached in the entry, because the lists are cut at each change."""
+    known: int | None = entry.__dict__.get("cost")
+    if known is None:
+        known = entry.__dict__["cost"] = size(entry.fields) + MEMBER_BYTES * len(entry.fields)
+    return known
+
+
 def shown(key: str) -> str:
     """Quote a name or URI for a remark, shortened to a readable length."""
     return repr(key if len(key) <= _LONGEST_SHOWN else f"{key[:_LONGEST_SHOWN]}…")
@@ -63,7 +75,7 @@ def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
             continue
         page, count = pages[kind], 0
         for entry in page.entries:
-            bytes_left -= size(entry.fields)
+            bytes_left -= cost(entry)
             if count >= entries_left or bytes_left < 0:
                 remark = cut_remark(kind, count, f"the other {len(page.entries) - count:,} are")
                 page = replace(page, entries=page.entries[:count], rejected=(*page.rejected, remark))

@@ -2,14 +2,23 @@
 
 import pytest
 
-from search_mcp.catalog.list_limits import LARGEST_ENTRY, MOST_BYTES, MOST_ENTRIES, cut, shown, size
+from search_mcp.catalog.list_limits import (
+    LARGEST_ENTRY,
+    MEMBER_BYTES,
+    MOST_BYTES,
+    MOST_ENTRIES,
+    MOST_MEMBERS,
+    cut,
+    shown,
+    size,
+)
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire.structs import Raw
 
 LIMITS = "the lists of a server may have 5,000 entries and 16 MiB together"
 ENTRY = Entry("x", {"name": Raw(b'"x"')})
-LARGE = Entry("x", {"x": Raw(b"0" * (LARGEST_ENTRY - 1))})
+LARGE = Entry("x", {"x": Raw(b"0" * (LARGEST_ENTRY - 1 - MEMBER_BYTES))})
 
 
 def entries(*given: Entry) -> ServerList:
@@ -62,6 +71,12 @@ def test_lists_are_cut_in_a_fixed_order(
     for kind, page in taken.items():
         assert page.entries == lists[kind].entries[: counts[kind]]
         assert page.rejected == (*lists[kind].rejected, *([remarks[kind]] if kind in remarks else []))
+
+
+def test_definitions_of_many_members_are_cut_before_their_objects_take_much_memory() -> None:
+    wide = Entry("x", {str(number): Raw(b"1") for number in range(MOST_MEMBERS)})
+    taken = cut({Kind.TOOLS: entries(*[wide] * 1000)})[Kind.TOOLS]
+    assert 200_000 < len(taken.entries) * MOST_MEMBERS < 250_000
 
 
 def test_the_size_of_a_definition_is_that_of_its_keys_and_values() -> None:

@@ -236,6 +236,7 @@ def test_pages_without_an_end_are_read_up_to_the_limit_of_bytes(pair: Pair) -> N
     [
         pytest.param(tool("n" * 1001), "has 1,001 characters; up to 1,000 are taken", id="a name"),
         pytest.param({**tool("big"), "description": "x" * (1 << 20)}, "up to 1,048,576 are taken", id="a definition"),
+        pytest.param({**tool("wide"), **{str(n): n for n in range(999)}}, "up to 1,000 are taken", id="members"),
     ],
 )
 def test_what_is_too_long_is_left_out_alone_and_reported(pair: Pair, definition: Json, words: str) -> None:

@@ -23,7 +23,8 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
     is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
     if is_too_large:
         log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
-    capabilities = {} if is_too_large else payload.object_or_empty(declared)
+    # A copy: views would keep the whole answer, of which the rest may be megabytes, as long as the connection.
+    capabilities = {} if is_too_large or declared is None else payload.object_or_empty(declared.copy())
     nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}
     info = result.get("serverInfo")
     if info is None:

@@ -25,6 +25,10 @@ LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
 """Most bytes of one page that are read; more than the limit for all lists of a server."""
 MOST_IN_PAGE = 100_000
 """Most definitions of one page that are read, including those that are left out."""
+MOST_READ = 4 * list_limits.MOST_BYTES
+"""Bytes of pages after which no further page of a list is read: most of them are no definitions that are kept."""
+LONGEST_CURSOR = 1 << 16
+"""Most bytes of a cursor, which is sent back."""
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> ServerList:
@@ -36,30 +40,26 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         ValueError: a page is not a list result.
     """
     reading = _Reading(kind)
-    freshness: list[Freshness] = []
     cursor: Raw | None = None
-    seen: set[bytes] = set()
+    seen: set[int] = set()  # hashes: a thousand cursors may be large
     for _ in range(MAX_PAGES):
-        answer = await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor})
-        await anyio.lowlevel.checkpoint()  # lets other tasks run between the steps of reading a large page
-        if memoryview(answer)[0] != ord("{"):
-            raise ValueError("its result is not an object")
-        result = payload.members(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
-        await anyio.lowlevel.checkpoint()
-        await reading.take(result.get(names.ITEMS_KEY[kind], EMPTY))
-        freshness.append(_freshness(result))
-        cursor = result.get("nextCursor")
-        # "Don't make any determination based on cursor value other than whether a non-null value was provided"
-        if reading.is_full or cursor is None or bytes(cursor) == b"null":
+        cursor = await reading.take(await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor}))
+        if reading.is_full or cursor is None:
             break
-        if bytes(cursor) in seen:
-            reading.rejected.append("the list repeats a cursor; the rest of it is left out")
-            break
-        seen.add(bytes(cursor))
+        if len(memoryview(cursor)) > LONGEST_CURSOR:
+            fault = f"has a cursor of more than {LONGEST_CURSOR:,} bytes"
+        elif hash(bytes(cursor)) in seen:
+            fault = "repeats a cursor"
+        elif reading.bytes_read > MOST_READ:
+            fault = f"has pages of more than {MOST_READ >> 20} MiB together"
+        else:
+            seen.add(hash(bytes(cursor)))
+            continue
+        reading.rejected.append(f"the list {fault}; the rest of it is left out")
+        break
     else:
         reading.rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
-    shortest = Freshness(min(fresh.ttl_ms for fresh in freshness), all(fresh.public for fresh in freshness))
-    return ServerList(tuple(reading.entries.values()), shortest, reading.remarks(has_more=cursor is not None))
+    return reading.finished(has_more=cursor is not None)
 
 
 class _Reading:
@@ -70,16 +70,34 @@ class _Reading:
         self.rejected: list[str] = []
         self.is_full = False
         """Whether the list has more entries than are kept."""
+        self.bytes_read = 0
+        self._freshness: list[Freshness] = []  # of each page
         self._kind = kind
         self._size = self._unmentioned = self._left_out = 0
         self._is_unread = False  # whether a part of a page was not read
 
-    async def take(self, raw: Raw) -> None:
-        """Read the definitions of one page, in slices.
+    async def take(self, page: Raw) -> Raw | None:
+        """Read one page; return the cursor of the next one.
+
+        Nothing that is kept refers to the page, which may have megabytes of other things.
 
         Raises:
-            ValueError: it is not a list.
+            ValueError: it is not a list result.
         """
+        await anyio.lowlevel.checkpoint()  # lets other tasks run between the steps of reading a large page
+        self.bytes_read += len(memoryview(page))
+        if memoryview(page)[0] != ord("{"):
+            raise ValueError("its result is not an object")
+        result = payload.members(page, names.ITEMS_KEY[self._kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
+        await anyio.lowlevel.checkpoint()
+        await self._take_definitions(result.get(names.ITEMS_KEY[self._kind], EMPTY))
+        self._freshness.append(_freshness(result))
+        cursor = result.get("nextCursor")
+        # "Don't make any determination based on cursor value other than whether a non-null value was provided"
+        return None if cursor is None or bytes(cursor) == b"null" else cursor.copy()
+
+    async def _take_definitions(self, raw: Raw) -> None:
+        """Read the definitions of one page, in slices."""
         position, slice_bytes = 0, 0
         for item in payload.elements(raw, LARGEST_PAGE):
             slice_bytes += SLICE_BYTES if item is None else ENTRY_COST_BYTES + len(memoryview(item))
@@ -105,24 +123,31 @@ class _Reading:
             self._reject(f"{place} has {size:,} bytes; up to {list_limits.LARGEST_ENTRY:,} are taken")
             return
         try:
-            definition = payload.fields(item)
+            definition = payload.fields(item.copy())
         except ValueError:
             self._reject(f"{place} is not an object")
             return
         key, longest = payload.string(definition.get(key_name)), list_limits.LONGEST_KEY[self._kind]
-        if not key:
+        if len(definition) > list_limits.MOST_MEMBERS:
+            self._reject(f"{place} has {len(definition):,} members; up to {list_limits.MOST_MEMBERS:,} are taken")
+        elif not key:
             self._reject(f"{place} has no {key_name}")
         elif len(key) > longest:
             shown = list_limits.shown(key)
             self._reject(f"{place}: its {key_name} {shown} has {len(key):,} characters; up to {longest:,} are taken")
         elif key in self.entries:
             self._reject(f"{place} repeats the {key_name} {list_limits.shown(key)}")
-        elif len(self.entries) >= list_limits.MOST_ENTRIES or self._size + size > list_limits.MOST_BYTES:
-            self.is_full, self._left_out = True, 1
         else:
-            self._size += size
-            self.entries[key] = entry = Entry(key, definition)
-            repaired(self._kind, entry)  # done here in slices, so that it is not done when a client asks for the list
+            self._keep(Entry(key, definition))
+
+    def _keep(self, entry: Entry) -> None:
+        size = self._size + list_limits.cost(entry)
+        if len(self.entries) >= list_limits.MOST_ENTRIES or size > list_limits.MOST_BYTES:
+            self.is_full, self._left_out = True, 1
+            return
+        self._size = size
+        self.entries[entry.key] = entry
+        repaired(self._kind, entry)  # done here in slices, so that it is not done when a client asks for the list
 
     def _reject(self, remark: str) -> None:
         if len(self.rejected) < list_limits.MOST_REMARKS:
@@ -130,8 +155,12 @@ class _Reading:
         else:
             self._unmentioned += 1
 
-    def remarks(self, *, has_more: bool) -> tuple[str, ...]:
-        """Return remarks on what was left out; `has_more`: there are pages that were not read."""
+    def finished(self, *, has_more: bool) -> ServerList:
+        """Return the list, with remarks on what was left out; `has_more`: there are pages that were not read."""
+        shortest = Freshness(min(each.ttl_ms for each in self._freshness), all(each.public for each in self._freshness))
+        return ServerList(tuple(self.entries.values()), shortest, self._remarks(has_more=has_more))
+
+    def _remarks(self, *, has_more: bool) -> tuple[str, ...]:
         remarks = list(self.rejected)
         if self._unmentioned:
             remarks.append(f"{self._kind.value}: {self._unmentioned:,} more definitions cannot be read")
