@@ -335,7 +335,10 @@ class KnownLists:
             await self._note(kind, None)
         else:
             self._troubles.pop(kind, None)
-            await self._note(kind, replace(self._heard.pop(kind), read_at=self._dependencies.clock()))
+            heard = self._heard.pop(kind)
+            if self._is_http and self.era is Era.MODERN and kind is Kind.TOOLS:
+                heard = await import_module("search_mcp.dialects.http_headers").without_invalid(heard)
+            await self._note(kind, replace(heard, read_at=self._dependencies.clock()))
 
     def mark_stale(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
         """Have lists read again; an announcement of the server is relayed when all of its lists were read."""
@@ -365,10 +368,7 @@ class KnownLists:
         """Publish news of the dialect; a list is kept until it is compared with the accepted definitions."""
         if isinstance(news, ListChanged):
             assert news.page is not None, "reading an unavailable list raises"
-            page = news.page
-            if self._is_http and self.era is Era.MODERN and news.kind is Kind.TOOLS:
-                page = import_module("search_mcp.dialects.http_headers").without_invalid(page)
-            self._heard[news.kind] = page
+            self._heard[news.kind] = news.page
         else:
             self._publish(news)
 

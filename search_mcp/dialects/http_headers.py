@@ -8,6 +8,8 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+import anyio
+
 from search_mcp.catalog import list_limits
 from search_mcp.dialects import names
 from search_mcp.model.names import Action
@@ -26,6 +28,10 @@ _INTEGER = re.compile(rb"-?[0-9]+")
 _PRIMITIVE = frozenset({"string", "integer", "boolean"})
 MOST_LEVELS = 50
 """Levels of nested properties that are searched for annotations."""
+MOST_ANNOTATIONS = 64
+"""Most annotated parameters of a tool: each is a header, and servers accept about a hundred headers."""
+LARGEST_ANNOTATED = 1 << 17
+"""Most bytes of a schema with annotations. It is searched in one step, and at each call: at most about 15 ms."""
 _MODERN_ERRORS = frozenset({names.HEADER_MISMATCH, names.MISSING_CAPABILITY, names.UNSUPPORTED_VERSION})
 
 
@@ -145,14 +151,15 @@ def is_revision_rejected(code: int, envelope: Envelope) -> bool:
     return code == names.UNSUPPORTED_VERSION and envelope.is_modern and not envelope.probes
 
 
-def without_invalid(tools: ServerList) -> ServerList:
-    """Leave the tools out whose annotations break the rules, with a remark for each."""
+async def without_invalid(tools: ServerList) -> ServerList:
+    """Leave the tools out whose annotations break the rules, with a remark for each; others run between the tools."""
     # "Clients using the Streamable HTTP transport MUST reject tool definitions where any `x-mcp-header` value violates
     # these constraints. [...] the client MUST exclude the invalid tool from the result of `tools/list`."
     kept, remarks = [], []
     for entry in tools.entries:
         schema = entry.fields.get("inputSchema")
         if schema is not None and ANNOTATION.encode() in bytes(schema):
+            await anyio.lowlevel.checkpoint()
             try:
                 parameter_headers(schema)
             except ValueError as exc:
@@ -180,18 +187,24 @@ def parameter_headers(schema: Raw) -> dict[str, tuple[str, ...]]:
     Raises:
         ValueError: an annotation breaks the rules, so that the tool must not be listed.
     """
+    if len(memoryview(schema)) > LARGEST_ANNOTATED:
+        raise ValueError(f"its inputSchema with {ANNOTATION} has more than {LARGEST_ANNOTATED:,} bytes")
     found: dict[str, tuple[str, ...]] = {}
+    lower_names: set[str] = set()
     for name, path, kind in _annotated(payload.value(schema), (), is_reachable=True):
         if not path:
             raise ValueError(f"{ANNOTATION} is at a place that is not reachable through properties only")
-        place = ".".join(path)
+        place = list_limits.shown(".".join(path))
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             raise ValueError(f"{ANNOTATION} of {place} is not the name of a header")
         if kind not in _PRIMITIVE:
             raise ValueError(f"{ANNOTATION} of {place}, whose type is not string, integer or boolean")
         # "MUST be case-insensitively unique"
-        if any(name.lower() == other.lower() for other in found):
-            raise ValueError(f"{ANNOTATION} {name} is there twice")
+        if name.lower() in lower_names:
+            raise ValueError(f"{ANNOTATION} {list_limits.shown(name)} is there twice")
+        if len(found) == MOST_ANNOTATIONS:
+            raise ValueError(f"more than {MOST_ANNOTATIONS} parameters have {ANNOTATION}")
+        lower_names.add(name.lower())
         found[name] = path
     return found
 

@@ -3,9 +3,21 @@
 import json
 from typing import Any
 
+import anyio
 import pytest
 
-from search_mcp.dialects.http_headers import Envelope, HttpHeaders, encoded, is_modern_error, parameter_headers
+from search_mcp.dialects.http_headers import (
+    ANNOTATION,
+    LARGEST_ANNOTATED,
+    MOST_ANNOTATIONS,
+    Envelope,
+    HttpHeaders,
+    encoded,
+    is_modern_error,
+    parameter_headers,
+    without_invalid,
+)
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire.payload import encode
 from search_mcp.wire.structs import Raw
 
@@ -109,6 +121,38 @@ A, S = {"x-mcp-header": "A"}, {"type": "string", "x-mcp-header": "A"}
 def test_invalid_annotations(schema: Any) -> None:
     with pytest.raises(ValueError, match="x-mcp-header"):
         parameter_headers(encode(schema))
+
+
+def test_a_tool_with_more_annotations_than_servers_accept_headers_is_left_out() -> None:
+    annotated = {f"p{each}": {"type": "string", ANNOTATION: f"H{each}"} for each in range(MOST_ANNOTATIONS)}
+    assert len(parameter_headers(encode({"properties": annotated}))) == MOST_ANNOTATIONS
+    with pytest.raises(ValueError, match="more than 64 parameters have x-mcp-header"):
+        parameter_headers(encode({"properties": {**annotated, "one": {"type": "string", ANNOTATION: "More"}}}))
+
+
+def test_others_run_between_the_tools_whose_annotations_are_searched() -> None:
+    large = {"inputSchema": encode({"properties": {"a": {**S, "description": "x" * LARGEST_ANNOTATED}}})}
+    small = {"inputSchema": encode({"properties": {"a": S}})}
+    tools = ServerList((*(Entry(f"large {each}", large) for each in range(10)), Entry("small", small)))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async def run() -> ServerList:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(others)
+            searched = await without_invalid(tools)
+            tasks.cancel_scope.cancel()
+        return searched
+
+    searched = anyio.run(run)
+    assert turns >= len(tools.entries)
+    assert [entry.key for entry in searched.entries] == ["small"]
+    assert searched.rejected[0] == "'large 0': its inputSchema with x-mcp-header has more than 131,072 bytes"
 
 
 def test_data_is_no_annotation() -> None:
