@@ -11,7 +11,7 @@ import msgspec
 import msgspec.structs
 
 from search_mcp.wire.framing import END_BYTES, Line, Oversize
-from search_mcp.wire.payload import encode, encode_bytes, fields, items, request_id
+from search_mcp.wire.payload import encode, encode_bytes, first_items, members, request_id
 from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, replace
 
 PARSE_ERROR = -32700
@@ -20,8 +20,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 _CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces, so that a large line is not copied as a whole
-BATCH_MESSAGES = 16_384
-"""Most messages of a batch; a longer batch is refused as a whole."""
+BATCH_MESSAGES = 1_000
+"""Most messages of a batch, all of which are handled in one step; a longer batch is refused as a whole."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -56,13 +56,13 @@ def decode(line: bytes) -> Decoded:
     if first != b"[":
         return _decode_one(line)
     try:
-        elements = items(Raw(_repaired(line)))
+        elements = first_items(Raw(_repaired(line)), BATCH_MESSAGES + 1)
     except ValueError as exc:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     if not elements:
         return Invalid(INVALID_REQUEST, "Invalid Request: an empty batch")
     if len(elements) > BATCH_MESSAGES:
-        return Invalid(INVALID_REQUEST, f"Invalid Request: a batch of {len(elements):,}; {BATCH_MESSAGES:,} are taken")
+        return Invalid(INVALID_REQUEST, f"Invalid Request: a batch of more than {BATCH_MESSAGES:,} messages")
     return [_decode_one(bytes(element)) for element in elements]
 
 
@@ -120,11 +120,8 @@ def _repaired(line: bytes) -> bytes:
 
 def _invalid(message: str, line: bytes) -> Invalid:
     """Describe JSON that is not a message, with its id if that can be read."""
-    try:
-        members = fields(Raw(line))
-    except ValueError:
-        return Invalid(INVALID_REQUEST, message)
-    return Invalid(INVALID_REQUEST, message, request_id(members.get("id")), "method" not in members)
+    found = members(Raw(line), "id", "method")
+    return Invalid(INVALID_REQUEST, message, request_id(found.get("id")), "method" not in found)
 
 
 _ID_AT_AN_END = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]'

@@ -66,6 +66,26 @@ def items(raw: Raw) -> list[Raw]:
         raise ValueError(str(exc)) from exc
 
 
+def first_items(raw: Raw, most: int) -> list[Raw]:
+    """Decode the first elements of a JSON array by one level; the rest is skipped, however long it is.
+
+    Raises:
+        ValueError: it is not an array.
+    """
+    try:
+        found = msgspec.structs.astuple(_items_decoder(most).decode(raw))
+    except UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+    return [each for each in found if isinstance(each, Raw)]
+
+
+@cache
+def _items_decoder(most: int) -> "msgspec.json.Decoder[Any]":
+    # A struct that is an array: decoding a list with a maximum length decodes all elements before it refuses them.
+    fields_of_struct = [(f"item_{place}", Raw | UnsetType, UNSET) for place in range(most)]
+    return msgspec.json.Decoder(msgspec.defstruct("FirstItems", fields_of_struct, array_like=True))
+
+
 def elements(raw: Raw, most_bytes: int) -> Iterator[Raw | None]:
     """Decode a JSON array by one level, one element at a time; `None` allows a pause in a long search for the next.
 

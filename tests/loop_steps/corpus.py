@@ -1,10 +1,12 @@
 """What a hostile server may send to hold the event loop: one entry for each way."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from loop_steps.visit import TOOL, Hostile, Json
 
+TASK_NEWS = b'"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a","status":"working"}'
 REFUSAL: Json = {"error": {"code": -32602, "message": "wrong arguments"}}
 
 
@@ -51,6 +53,10 @@ def _wide(count: int) -> Json:
 
 def _members(count: int) -> Json:
     return {f"k{each}": 1 for each in range(count)}
+
+
+def _batch(message: bytes, count: int) -> bytes:
+    return b"[" + b",".join([message] * count) + b"]"
 
 
 def _odd_words(count: int) -> str:
@@ -216,6 +222,7 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
     "wide JSON in 100 definitions": lambda: Hostile(
         [TOOL, *_many(100, _meta={f"a{each}": [each] for each in range(10_000)})]
     ),
+    "2,000 definitions of 900 members": lambda: Hostile([TOOL, *_many(2000, **_members(900))]),
     "icons and arguments of 200,000": lambda: Hostile(
         [_tool(icons=[{"src": "x"}] * 200_000)],
         prompts=[{"name": "p", "arguments": [{"name": f"a{each}"} for each in range(200_000)]}],
@@ -273,6 +280,12 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
     "last output of 4 kB of invisible text": lambda: Hostile(stderr_tail="\u200b\u202e" * 2000),
     "2,000 notifications": lambda: Hostile(
         notifications=[{"method": "notifications/message", "params": {"level": "info", "data": "x"}}] * 2000
+    ),
+    "batches of 16,000 notifications": lambda: Hostile(lines=(_batch(b"{%b}" % TASK_NEWS, 16_000),) * 5),
+    "batch of 1,000 notifications": lambda: Hostile(lines=(_batch(b"{%b}" % TASK_NEWS, 1_000),)),
+    "batch of 10 million numbers": lambda: Hostile(lines=(_batch(b"1", 10_000_000),)),
+    "line of a million members that is no message": lambda: Hostile(
+        lines=(b'{"jsonrpc":1,' + json.dumps(_members(1_000_000)).encode()[1:],)
     ),
     "500 notices of changed lists": lambda: Hostile(
         [TOOL, *_many(500)], notifications=[{"method": "notifications/tools/list_changed"}] * 500

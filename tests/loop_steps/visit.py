@@ -61,6 +61,8 @@ class Hostile:
     title: str = ""
     notifications: list[Json] = field(default_factory=list)
     """What it says after a call."""
+    lines: tuple[bytes, ...] = ()
+    """What it writes after that."""
     uri: str = "nobody://has/this"
     """What the client reads."""
     raw: Mapping[str, bytes] = field(default_factory=dict)
@@ -103,6 +105,8 @@ class _Process:
         if method == "tools/call":
             for notification in self._says.notifications:
                 self._send(json.dumps({"jsonrpc": "2.0", **notification}).encode() + b"\n")
+            for line in self._says.lines:
+                self._send(line + b"\n")
 
     def _send(self, line: bytes) -> None:
         for start in range(0, len(line), LONG_READ_BYTES):

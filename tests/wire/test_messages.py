@@ -1,6 +1,7 @@
 """Lines are parsed into JSON-RPC messages, for any content, and messages are written as lines."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -167,6 +168,23 @@ def test_a_batch_loses_only_its_bad_elements() -> None:
     assert isinstance(elements, list)
     codes = [element.code if isinstance(element, Invalid) else element for element in elements]
     assert codes == [message(id=1, method="m"), REQUEST, PARSE, REQUEST, message(id=1, method="m")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"[" + b"1," * 500_000 + b"1]", id="a long batch"),
+        pytest.param(b'{"jsonrpc":1,' + b",".join(b'"%d":1' % n for n in range(100_000)) + b"}", id="no message"),
+    ],
+)
+def test_no_part_is_kept_of_a_line_that_is_refused(line: bytes) -> None:
+    messages.decode(b"[1]")  # makes what every batch needs
+    tracemalloc.start()
+    refused = messages.decode(line)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(refused, Invalid)
+    assert peak < 2 * len(line)
 
 
 @given(st.binary() | st.text().map(str.encode))
