@@ -229,14 +229,12 @@ class HttpChannel:
     # Answers
 
     async def _read_json(self, envelope: Envelope, request_id: int, response: httpx2.Response) -> RequestFailure | None:
-        pieces: list[bytes] = []
-        size = 0
-        async for chunk in self._reading.pieces(response):
-            pieces.append(chunk)
-            size += len(chunk)
-            if size > self._limit:
+        received = bytearray()
+        async for piece in self._reading.pieces(response):
+            received += piece
+            if len(received) > self._limit:
                 return _too_large(self._limit)
-        body = b"".join(pieces)
+        body = bytes(received)
         if envelope.opens:
             self._headers.on_opened(body)
         self._hand_over(body, request_id)

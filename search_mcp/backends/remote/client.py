@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import httpx2
 
+from search_mcp.backends.remote.reading import Paced
 from search_mcp.backends.remote.trouble import CONNECT_SECONDS, QUOTED, RefusedError
 from search_mcp.config.addresses import is_loopback
 from search_mcp.config.schema import Remote
@@ -74,6 +75,8 @@ async def send(
         response = await client.send(client.build_request(method, url, headers=encoded, content=body), stream=True)
         location = response.headers.get("location")
         if response.status_code not in _REDIRECTS or location is None:
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = Paced(response.stream)
             return response
         await response.aclose()
         try:

@@ -12,6 +12,29 @@ PIECE_BYTES = 16 << 10
 """Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
 
 
+CHUNK_BYTES = 1 << 10
+"""What a chunk counts besides its bytes: it takes as long as a kilobyte, and 64 kB of the network can have 9,000."""
+
+
+class Paced(httpx2.AsyncByteStream):
+    """A body as it is received; others run while it is read, also where there is no wait for the network."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        handled = 0
+        async for chunk in self._body:
+            handled += CHUNK_BYTES + len(chunk)
+            if handled > PIECE_BYTES:
+                handled = 0
+                await anyio.lowlevel.checkpoint()
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
 class Reading:
     """The reading of all responses of one server."""
 

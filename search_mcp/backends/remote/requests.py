@@ -151,9 +151,9 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]{1,4096}")
 
 async def beginning(response: httpx2.Response) -> bytes:
     """Read a body up to a limit."""
-    body = b""
+    body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > ERROR_BYTES:
             break
-    return body[:ERROR_BYTES]
+    return bytes(body[:ERROR_BYTES])

@@ -31,8 +31,8 @@ class EventParser:
         self.retry_ms: int | None = None
         """The delay before a new connection that the server asked for, in milliseconds."""
         self._limit = limit
-        self._line: list[bytes] = []  # pieces of a line whose end has not arrived
-        self._data: list[bytes] = []  # values of the event's `data` fields
+        self._line = bytearray()  # a line whose end has not arrived
+        self._data = bytearray()  # values of the event's `data` fields, each with a newline behind it
         self._line_size = 0  # bytes of that line so far
         self._is_dropped = False  # that line made the event too large, and is not kept
         self._size = 0  # bytes of the `data` fields
@@ -44,7 +44,8 @@ class EventParser:
     def restart(self) -> None:
         """Prepare for the bytes of another connection; an unfinished event is dropped, id and delay are kept."""
         # "Once the end of the file is reached, any pending data must be discarded."
-        self._line, self._data = [], []
+        self._line.clear()
+        self._data.clear()
         self._line_size = self._size = 0
         self._is_dropped = self._is_oversize = self._after_cr = False
         self._name, self._at_start = "", True
@@ -61,15 +62,17 @@ class EventParser:
             line = piece.rstrip(b"\r\n")
             self._line_size += len(line)
             if self._size + self._line_size > self._limit:
-                self._is_oversize, self._line, self._data, self._size = True, [], [], 0
-                self._is_dropped = True
+                self._is_oversize, self._is_dropped, self._size = True, True, 0
+                self._line.clear()
+                self._data.clear()
             elif not self._is_dropped:
-                self._line.append(line)
+                self._line += line
             if len(line) == len(piece):
                 return
             self._after_cr = piece.endswith(b"\r")
-            line = self._line[0] if len(self._line) == 1 else b"".join(self._line)
-            is_dropped, self._is_dropped, self._line, self._line_size = self._is_dropped, False, [], 0
+            line = bytes(self._line)
+            self._line.clear()
+            is_dropped, self._is_dropped, self._line_size = self._is_dropped, False, 0
             if self._at_start:
                 self._at_start = False
                 line = line.removeprefix(codecs.BOM_UTF8)
@@ -84,7 +87,8 @@ class EventParser:
         match name:
             case b"data":
                 if not self._is_oversize:
-                    self._data.append(value)
+                    self._data += value
+                    self._data += b"\n"
                     self._size += len(line)
             case b"event":
                 self._name = value[:LONGEST_FIELD].decode(errors="replace")
@@ -99,11 +103,13 @@ class EventParser:
 
     def _completed(self) -> Event | None:
         """Return the event that a blank line ends; `None` if it has no data."""
-        data, name, is_oversize = self._data, self._name, self._is_oversize
-        self._data, self._name, self._size, self._is_oversize = [], "", 0, False
+        # "If the data buffer's last character is a U+000A LINE FEED (LF) character, then remove the last character"
+        del self._data[-1:]
+        data, name, is_oversize = bytes(self._data), self._name, self._is_oversize
+        self._data.clear()
+        self._name, self._size, self._is_oversize = "", 0, False
         if is_oversize:
             return Event(b"", name or MESSAGE, is_oversize=True)
         # "If the data buffer is an empty string, set the data buffer and the event type buffer to the empty string and
         # return": an event that only carries an id.
-        joined = b"\n".join(data)
-        return Event(joined, name or MESSAGE) if joined else None
+        return Event(data, name or MESSAGE) if data else None

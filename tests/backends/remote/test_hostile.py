@@ -11,7 +11,7 @@ import pytest
 from backends.remote.reached import at, reached
 from backends.remote.scripted import Received, Scripted, event, said, scripted
 from search_mcp.backends.remote import channel
-from search_mcp.backends.remote.reading import PIECE_BYTES
+from search_mcp.backends.remote.reading import CHUNK_BYTES, PIECE_BYTES
 
 
 @pytest.fixture
@@ -56,6 +56,29 @@ async def test_others_run_while_compressed_data_grows(
         tasks.start_soon(turns.run)
         assert await there.text("do") == "done"
         assert turns.count - before[0] > (1 << 20) // PIECE_BYTES
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "head", ["200 X\r\nContent-Type: application/json", "500 X", "500 X\r\nContent-Encoding: gzip"]
+)
+async def test_others_run_while_a_body_arrives_in_tiny_chunks(server: Scripted, head: str) -> None:
+    """Thousands of chunks arrive at once; compressed ones may all be the name of a file, and no data."""
+    turns, chunks = Turns(), 5_000
+    before: list[int] = []
+
+    async def call(request: Received) -> None:
+        before.append(turns.count)
+        start = b"\x1f\x8b\x08\x08" + bytes(6) if "gzip" in head else b"  "
+        body = b"%x\r\n%b\r\n" % (len(start), start) + b"2\r\nno\r\n" * chunks
+        await request.raw(f"HTTP/1.1 {head}\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + body + b"0\r\n\r\n")
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there, anyio.create_task_group() as tasks:
+        await there.ready()
+        tasks.start_soon(turns.run)
+        await there.error("do")
+        assert turns.count - before[0] > chunks * CHUNK_BYTES // PIECE_BYTES
         tasks.cancel_scope.cancel()
 
 

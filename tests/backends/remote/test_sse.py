@@ -1,5 +1,7 @@
 """Server-sent events: fields, line endings, limits, and any chunking."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +65,18 @@ def test_an_event_over_the_limit_costs_only_itself(size: int) -> None:
     chunks = [stream[start : start + size] for start in range(0, len(stream), size)]
     oversize = Event(b"", is_oversize=True)
     assert parsed(*chunks) == [Event(b"1"), oversize, Event(b"2"), oversize, Event(b"3")]
+
+
+@pytest.mark.parametrize("piece", [b"xx", b"data:xx\n"])
+def test_what_arrives_in_tiny_pieces_takes_no_more_memory_than_its_bytes(piece: bytes) -> None:
+    parser, count = EventParser(16 << 20), 100_000
+    tracemalloc.start()
+    assert not list(parser.feed(b"data: "))
+    for _ in range(count):
+        assert not list(parser.feed(piece))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * count * len(piece)
 
 
 LINES = st.sampled_from(
