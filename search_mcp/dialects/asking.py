@@ -27,7 +27,8 @@ CONSENT = "search-mcp: url elicitation"
 OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
 """Questions that a person answers or approves; the client itself knows the roots."""
 MOST_OPEN = 4
-"""Most questions of one server that wait for the user at once. "Clients SHOULD implement rate limiting"."""
+"""Most questions of one server that are open at once, those for the roots included: thousands of them would use up the
+requests that the client may be sent. "Clients SHOULD implement rate limiting"."""
 MOST_AT_ONCE = 16
 """Most questions of one intermediate result or task, including those that the client answers without the user."""
 MOST_COLONS = 100_000
@@ -61,11 +62,11 @@ def refused(why: ValueError) -> MisbehavedError:
 
 def too_many() -> ProtocolError:
     """Make the error for a question over the limit of open questions."""
-    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server already wait for the user")
+    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server are not answered yet")
 
 
 class OpenQuestions:
-    """The number of questions of each server that wait for one client's user."""
+    """The number of questions of each server that one client has not answered."""
 
     def __init__(self, later: CallLater | None = None) -> None:
         """Make a counter; with `later`, a question that was never answered stops counting after a while."""
@@ -74,8 +75,6 @@ class OpenQuestions:
 
     def put(self, question: Question, put: Callable[[Question], Cancel]) -> Cancel:
         """Put a question to the client, or refuse it if too many of its server are open."""
-        if question.ask not in OF_THE_USER:
-            return put(question)
         if self._open[question.server] >= MOST_OPEN:
             question.answer(too_many())
             return cancel_nothing

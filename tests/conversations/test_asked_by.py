@@ -15,7 +15,7 @@ from conversations.eras import (
 )
 from conversations.front import Asked
 from conversations.pair import Pair
-from conversations.words import ROOTS, Json, accept, elicit, roots, sample, sampled, text
+from conversations.words import ROOTS, Json, accept, elicit, sample, sampled, text
 from search_mcp.dialects.asking import FORGOTTEN_SECONDS, MOST_COLONS, MOST_OPEN
 
 CAN_ALL: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"context": {}}, "roots": {}}
@@ -330,13 +330,11 @@ def test_a_question_beyond_those_that_may_be_open_is_refused_at_once(pair: Pair)
         question = sample("?") if number % 2 else elicit("?")
         pair.alpha.says(id=number, **question)
         asked.append((calls[-1 - number].is_asked(question), sampled("x") if number % 2 else accept(name="x")))
-    for question in (elicit("one more"), sample("one more")):
+    for question in (elicit("one more"), sample("one more"), ROOTS):
         pair.alpha.says(id="more", **question)
         error = pair.alpha.next().body["error"]
         assert (error["code"], error["message"].partition(":")[0]) == (-32000, "Too many questions")
         pair.front.hears_nothing()
-    pair.alpha.says(id="where", **ROOTS)  # takes nothing of the user's time
-    where = calls[1].is_asked(ROOTS)
     other = pair.front.calls("beta.echo")
     beta.asks(who=elicit("beta's"))
     other.is_asked(elicit("beta's"), by="beta").answers(accept(name="b"))
@@ -344,8 +342,6 @@ def test_a_question_beyond_those_that_may_be_open_is_refused_at_once(pair: Pair)
     for number, (each, answer) in enumerate(asked):
         each.answers(answer)
         assert pair.alpha.next().body == {"jsonrpc": "2.0", "id": number, "result": answer}
-    where.answers(roots("file:///x"))
-    pair.alpha.next()
     pair.alpha.says(id="again", **elicit("?"))
     again = pair.front.next()
     assert again.method == "elicitation/create" or again.body["result"]["resultType"] == "input_required"

@@ -5,7 +5,6 @@ import pytest
 from conversations.eras import modern_legacy
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, roots, sample, sampled, text
-from search_mcp.dialects.front.parked import PARKED_CALLS
 
 CAN_ALL: dict[str, Json] = {"elicitation": {}, "sampling": {"tools": {}, "context": {}}, "roots": {"listChanged": True}}
 TOOLS: list[Json] = [
@@ -104,15 +103,16 @@ def test_trace_context_passes_in_calls_and_questions(pair: Pair) -> None:
 
 
 @modern_legacy
-def test_parked_calls_are_capped_and_the_oldest_goes_first(pair: Pair) -> None:
+def test_parked_calls_are_capped_and_the_oldest_goes_first(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("search_mcp.dialects.front.parked.PARKED_CALLS", 3)
     pair.front.opens(**CAN_ALL)
     parked = []
-    for number in range(PARKED_CALLS + 1):
+    for number in range(4):
         call = pair.front.calls("alpha.echo", number=number)
         served = pair.alpha.is_called("echo", number=number)
-        pair.alpha.says(id=number, **ROOTS)  # of the user's time it takes nothing
+        pair.alpha.says(id=number, **ROOTS)
         parked.append((call, served, call.is_parked(ROOTS)))
-        if number == PARKED_CALLS:
+        if number == 3:
             oldest, dropped, asking = parked[0]
             dropped.is_cancelled()
             assert pair.alpha.next().body["error"]["code"] == -32600
