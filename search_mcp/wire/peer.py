@@ -408,6 +408,8 @@ class Peer:
         except Exception:  # a bug must cost its own message only; the next one is served
             log.exception("! %s: bug while serving %s", self._name, request.method)
             self.refuse(request, InternalError())
+        if not self.is_open(request):
+            request.cancel = None  # set after the answer; see `_retire`
 
     def _settle(self, message_id: object) -> Sent | None:
         """Retire the request that is answered, if it is in flight and may be answered here."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from conversations.eras import legacy_backend
 from conversations.pair import Pair
 from conversations.words import accept, elicit, text
 from search_mcp.gateway.skills import SkillSearch
@@ -56,6 +57,18 @@ def asks_something(pair: Pair) -> None:
     pair.alpha.gets(who=accept(name="Ada"))
     pair.alpha.returns(text("hello Ada"))
     call.gets(text("hello Ada"))
+
+
+@legacy_backend
+def test_a_question_that_is_refused_at_once_is_gone(pair: Pair) -> None:
+    pair.front.opens()
+    call = pair.front.calls("alpha.greet")
+    served = pair.alpha.is_called("greet")
+    served.asks(who=elicit("Your name?"))
+    assert "error" in pair.alpha.next().body
+    served.returns(text("hello"))
+    call.gets(text("hello"))
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
 
 
 @pytest.mark.parametrize("happens", [is_answered, is_refused, is_reported_on, is_cancelled, asks_something])
