@@ -1,25 +1,36 @@
 """The log of search-mcp: lines on stderr, written by a thread.
 
 A client that does not read stderr must not stop search-mcp: lines that do not fit a bounded queue are dropped. Servers
-can put text into any line, so the caller's `clean` takes out secrets and shows invisible characters.
+can put text into any line, so the caller's `clean` takes out secrets, shows invisible characters and shortens long
+texts. They can also cause any line as often as they like, so only the first lines of a kind are written, and then,
+once a minute, their number.
 """
 
 import contextlib
 import logging
+import math
 import os
 import queue
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 NOT_LOGGED = ("watchdog", "httpx2", "httpcore2")
 """Libraries that log every edit of a file, or the URL and the headers of every request, which may be secret."""
 WAITING_LINES = 10_000
 """Lines that may wait while stderr is not read."""
+LONGEST_TEXT = 8192
+"""Most characters of a server's text in a log line, a state, an error or the cache."""
 LAST_LINES_SECONDS = 0.5
 """Time that the end waits until the last lines are written."""
+MOST_ALIKE = 20
+"""Lines of one kind after which the others are counted: there are as many about a list with many mistakes."""
+COUNTED_SECONDS = 60.0
+"""Time after which their number is logged."""
 
 _CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 
@@ -59,50 +70,113 @@ def conceal(secrets: frozenset[str]) -> None:
             handler.conceal(secrets)
 
 
-class _Dropping(Concealing):
-    """Queues lines for the thread; drops those that do not fit."""
+@dataclass
+class _Alike:
+    """The lines of one kind since the last time that their number was logged."""
 
-    def __init__(self, lines: "queue.Queue[logging.LogRecord | None]", conceal: Conceal) -> None:
+    level: int
+    message: str
+    """The first of them."""
+    since: float
+    logged: int = 0
+    left_out: int = 0
+
+
+class _Dropping(Concealing):
+    """Queues lines for the thread; drops those that do not fit, and counts those of a kind with too many."""
+
+    def __init__(
+        self,
+        lines: "queue.Queue[logging.LogRecord | None]",
+        clean: Callable[[str], str],
+        conceal: Conceal,
+        clock: Callable[[], float],
+    ) -> None:
         super().__init__()
-        self._lines, self.conceal = lines, conceal
+        self._lines, self._clean, self.conceal, self._clock = lines, clean, conceal, clock
+        self._alike: dict[tuple[str, ...], _Alike] = {}  # by kind, the oldest in front
 
     def emit(self, record: logging.LogRecord) -> None:
-        record.msg, record.args = record.getMessage(), None  # its arguments may change before the thread formats them
+        now = self._clock()
+        self.log_numbers(now)
+        kind = _kind(record)
+        alike = self._alike.get(kind)
+        if alike is not None and alike.logged >= MOST_ALIKE:
+            alike.left_out += 1
+            return
+        message = record.getMessage()
+        # Now, because its arguments may change before the thread formats them.
+        record.msg, record.args = message if len(message) <= LONGEST_TEXT else self._clean(message), None
+        self._queue(record)
+        if record.levelno >= logging.INFO:  # a debug log is complete
+            alike = self._alike.setdefault(kind, _Alike(record.levelno, record.msg, now))
+            alike.logged += 1
+
+    def log_numbers(self, now: float) -> None:
+        """Log how many lines were left out of each kind that has been counted long enough."""
+        while self._alike:
+            kind, alike = next(iter(self._alike.items()))
+            if now - alike.since < COUNTED_SECONDS:
+                break
+            del self._alike[kind]
+            if alike.left_out:
+                message = f"{alike.message} (and {alike.left_out:,} more like it)"
+                self._queue(logging.LogRecord(kind[0], alike.level, "", 0, message, None, None))
+                # There may be as many again.
+                self._alike[kind] = _Alike(alike.level, alike.message, now, MOST_ALIKE)
+
+    def _queue(self, record: logging.LogRecord) -> None:
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(record)
 
 
+def _kind(record: logging.LogRecord) -> tuple[str, ...]:
+    """Return what all lines have in common that one place logs about one server, whose name is the first argument."""
+    about = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+    return record.name, str(record.msg), about
+
+
 @contextlib.contextmanager
 def to_stderr(
-    level: str, clean: Callable[[str], str] = str, conceal: Conceal = lambda _secrets: None
+    level: str,
+    clean: Callable[[str], str] = str,
+    conceal: Conceal = lambda _secrets: None,
+    written: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[None]:
     """Log to stderr while the context lasts; every message and every whole line passes `clean`.
 
-    `conceal` is told of secrets that become known meanwhile.
+    `conceal` is told of secrets that become known meanwhile. `written` is called after each line, by the thread.
     """
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(WAITING_LINES)
     root = logging.getLogger()
-    handler, level_before = _Dropping(lines, conceal), root.level
+    handler, level_before = _Dropping(lines, clean, conceal, clock), root.level
     root.addHandler(handler)
     root.setLevel(level)
     for library in NOT_LOGGED:
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    writer = threading.Thread(target=_write, args=(lines, clean), name="log", daemon=True)
+    writer = threading.Thread(target=_write, args=(lines, clean, written), name="log", daemon=True)
     writer.start()
     try:
         yield
     finally:
         root.removeHandler(handler)
         root.setLevel(level_before)
+        handler.acquire()
+        handler.log_numbers(math.inf)
+        handler.release()
         with contextlib.suppress(queue.Full):
             lines.put_nowait(None)
         writer.join(LAST_LINES_SECONDS)
 
 
-def _write(lines: "queue.Queue[logging.LogRecord | None]", clean: Callable[[str], str]) -> None:
+def _write(
+    lines: "queue.Queue[logging.LogRecord | None]", clean: Callable[[str], str], written: Callable[[], None]
+) -> None:
     # Not a handler's stream: `logging` waits at exit for the lock of every handler there is.
     formatter = _Clean(clean)
     stderr = sys.stderr.fileno()
     while (record := lines.get()) is not None:
         with contextlib.suppress(OSError):
             os.write(stderr, f"{formatter.format(record)}\n".encode("utf-8", "replace"))
+            written()

@@ -3,12 +3,14 @@
 import subprocess
 import sys
 
+from search_mcp.logs import MOST_ALIKE
+
 FLOOD = """
 import logging, sys
 from search_mcp import logs
 with logs.to_stderr("INFO"):
     for number in range(50_000):
-        logging.getLogger("x").info("a line of some length, number %d", number)
+        logging.getLogger("x").info("a line of some length, number %d", number)  # each of a kind of its own
     print("done", flush=True)
 """
 
@@ -21,6 +23,53 @@ def test_a_stderr_that_is_not_read_stops_nothing() -> None:
             assert process.stdout.read().strip() == b"done"
         finally:
             process.kill()
+
+
+ALIKE = """
+import logging
+from search_mcp import logs
+now = 0.0
+with logs.to_stderr("INFO", clock=lambda: now):
+    log = logging.getLogger("x")
+    for number in range(100_000):
+        log.warning("! %s: its question %d is refused", "bad", number)
+        if number % 10_000 == 0:
+            log.warning("! %s: its question %d is refused", "good", number)
+    now = 60.0
+    for number in range(1_000):
+        log.warning("! %s: its question %d is refused", "bad", number)
+    now = 120.0
+    log.info("= something else")
+    log.warning("! %s: its question %d is refused", "bad", 0)
+"""
+
+
+def test_lines_of_one_kind_about_one_server_are_counted_after_the_first_of_them() -> None:
+    said = subprocess.run([sys.executable, "-c", ALIKE], capture_output=True, text=True, check=True).stderr
+    lines = [line.partition(": ! ")[2] or line.partition(" x: ")[2] for line in said.splitlines()]
+    assert [line for line in lines if "good" in line] == [
+        f"good: its question {number} is refused" for number in range(0, 100_000, 10_000)
+    ]
+    assert [line for line in lines if "good" not in line] == [
+        *(f"bad: its question {number} is refused" for number in range(MOST_ALIKE)),
+        "bad: its question 0 is refused (and 99,980 more like it)",
+        "bad: its question 0 is refused (and 1,000 more like it)",
+        "= something else",
+        "bad: its question 0 is refused (and 1 more like it)",
+    ]
+
+
+LONG = """
+import logging, sys
+from search_mcp import logs
+with logs.to_stderr("INFO", lambda text: text[:5000] + text[-100:]):
+    logging.getLogger("x").warning("! %s: %s", "bad", "y" * (32 << 20))
+"""
+
+
+def test_a_long_line_is_shortened_before_it_waits() -> None:
+    said = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True).stderr
+    assert 5000 < len(said) < 6000
 
 
 WORDS = """

@@ -191,7 +191,7 @@ class Supervisor:
             transport = transport_to(self._config, self._dependencies)
             program = transport.program()
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
-            self._availability.reason = self._config.redactor(str(exc))
+            self._availability.reason = self._config.redactor.quoted(str(exc))
         else:
             self._known.recall(opening, program, is_file=not transport.is_http)
 
@@ -362,7 +362,7 @@ class Supervisor:
                     await self._connect()
                 except NeedsLoginError as ended:
                     failures = 0
-                    self._pause_until_login(self._config.redactor(str(ended)))
+                    self._pause_until_login(self._config.redactor.quoted(str(ended)))
                     continue
                 except EndedError as ended:
                     reason, retry_after_seconds = str(ended), ended.retry_after_seconds
@@ -380,7 +380,7 @@ class Supervisor:
                     self._advance(Event.STOPPED)
                     continue
                 failures = 1 if self._was_settled() else failures + 1
-                reason = self._config.redactor(reason)
+                reason = self._config.redactor.quoted(reason)
                 if self._ready_at is None:
                     self._known.record_failure(reason)
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())

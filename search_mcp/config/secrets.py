@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
+from search_mcp.logs import LONGEST_TEXT
+
 _WORDS = ("key", "token", "secret", "pass", "pwd", "auth", "credential")
 NAME = rf"(?:{'|'.join(_WORDS)}|(?<![^\W_])pat(?![^\W_]))"
 """Words in the name of a secret, as a pattern that ignores case; a `pat` is a personal access token."""
@@ -130,6 +132,15 @@ class Redactor:
         for secret in self._longest_first:
             text = text.replace(secret, "***")
         return text
+
+    def quoted(self, text: str) -> str:
+        """Replace the secrets in a server's text, and leave out the middle of a long one: its end may be the cause."""
+        if len(text) <= LONGEST_TEXT:
+            return self(text)
+        half, longest = LONGEST_TEXT // 2 - 1, len(next(iter(self._longest_first), ""))
+        head, tail = self(text[: half + longest]), self(text[-half - longest :])
+        # A secret may be cut at the inner ends, where it would not be recognised.
+        return f"{head[: max(0, len(head) - longest)][:half]}…{tail[longest:][-half:]}"
 
 
 def _can_be_secret(value: object) -> bool:

@@ -71,8 +71,8 @@ class LogSettings:
         self.redact = Redactor(self._secrets | self._learnt.keys())
 
     def clean(self, text: str) -> str:
-        """Take secrets out of a text, and show its invisible characters."""
-        text = self.redact(text)
+        """Take secrets and the middle of a long text out of it, and show its invisible characters."""
+        text = self.redact.quoted(text)
         if text.isascii():
             return text
         return str(import_module("search_mcp.model.visible").visible(text))  # for few lines, not at the start

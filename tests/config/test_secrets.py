@@ -16,6 +16,7 @@ from search_mcp.config.secrets import (
     shown_words,
     spellings,
 )
+from search_mcp.logs import LONGEST_TEXT
 
 FOUND = [
     # value of a configuration file, secrets in it
@@ -223,6 +224,20 @@ def test_a_redactor_leaves_no_part_of_a_longer_secret() -> None:
     redact = Redactor({"abcd", "abcdefgh", ""})
     assert redact("abcdefgh and abcd and ab") == "*** and *** and ab"
     assert Redactor()("abcd") == "abcd"
+
+
+@given(st.integers(0, 3 * LONGEST_TEXT))
+def test_a_long_text_is_quoted_without_its_middle_and_without_parts_of_secrets(position: int) -> None:
+    secret = "0123456789" * 5
+    text = "x" * position + secret + "x" * (3 * LONGEST_TEXT - position) + "end"
+    quoted = Redactor({secret, "another"}).quoted(text)
+    assert not set(quoted) & set(secret)
+    assert quoted.endswith("end")
+    assert LONGEST_TEXT // 2 < len(quoted) <= LONGEST_TEXT
+
+
+def test_a_text_of_which_little_is_left_is_quoted_without_parts_of_secrets() -> None:
+    assert Redactor({"0" * LONGEST_TEXT}).quoted("0" * 3 * LONGEST_TEXT) == "…"
 
 
 @pytest.mark.parametrize(

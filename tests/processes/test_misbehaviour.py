@@ -9,6 +9,7 @@ import pytest
 
 from processes.conftest import Serve
 from processes.run import Run, server
+from search_mcp.logs import LONGEST_TEXT
 
 GOOD = server("well_behaved")
 
@@ -53,6 +54,27 @@ def test_a_backend_that_hangs_in_start_is_given_up_after_its_time_limit(serve: S
         error = run.is_refused("bad.echo")
         assert error["code"] == -32000
         assert error["data"]["server"] == "bad"
+
+
+def test_a_long_reason_is_shortened_in_every_state_and_error_and_on_disk(serve: Serve) -> None:
+    with serve({"bad": server("long_errors", "initialize")}) as run:
+        run.opens()
+        error = run.is_refused("bad.echo")
+        (state,) = run.servers()
+        run.close_stdin()
+        run.ended()
+    (failure,) = run.folder.rglob("*.failed")
+    assert "the cause" in error["data"]["reason"]
+    assert "the cause" in state["lastError"]
+    for each in (json.dumps(error), json.dumps(state), failure.read_text(), *run.stderr.decode().splitlines()):
+        assert len(each) < 3 * LONGEST_TEXT
+
+
+def test_a_long_reason_is_shortened_in_the_log(serve: Serve) -> None:
+    with serve({"bad": server("long_errors", "tools/list")}) as run:
+        run.opens()
+        run.logs("the cause")
+    assert max(map(len, run.stderr.splitlines())) < 2 * LONGEST_TEXT
 
 
 def test_a_backend_that_reads_nothing_stops_no_other(serve: Serve) -> None:
