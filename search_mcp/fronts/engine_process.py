@@ -35,7 +35,7 @@ WAITING_CONNECTIONS = 1024
 OPEN_FILES = 8192
 """Files that may be open: about 10 for each client, and 4 for each of its servers."""
 LOG_BYTES = 1 << 20
-"""Bytes of the log file at the start of an engine after which it becomes the older one."""
+"""Bytes of the log file after which it becomes the older one."""
 
 
 @contextlib.contextmanager
@@ -94,14 +94,23 @@ async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> N
 def _say_ready() -> None:
     with contextlib.suppress(OSError):  # the process that started us waits no longer
         os.write(1, READY)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 1)
-    os.close(nothing)
-    os.dup2(_open_log(), 2)
+    _replace(1, os.open(os.devnull, os.O_RDWR))
+    _replace(2, _open_log())
+
+
+def _replace(descriptor: int, new: int) -> None:
+    os.dup2(new, descriptor)
+    os.close(new)
+
+
+def _limit_log() -> None:
+    """Go on in a new log file if this one is full; several engines may write the same."""
+    if os.fstat(2).st_size > LOG_BYTES:
+        _replace(2, _open_log())
 
 
 def _open_log() -> int:
-    """Open the log file; the null device if that is impossible."""
+    """Open the log file, a new one if it is full; the null device if that is impossible."""
     file = log_folder() / LOG_FOLDER / LOG_FILE
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -162,5 +171,5 @@ def main() -> None:
     gc.enable()
     gc.set_threshold(*THRESHOLDS)
     log_to = LogSettings(None)
-    with logs.to_stderr("INFO", log_to.clean, log_to.conceal):
+    with logs.to_stderr("INFO", log_to.clean, log_to.conceal, _limit_log):
         asyncio.run(host(listening, IDLE_SECONDS, log_to))

@@ -62,6 +62,10 @@ if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
         from search_mcp.fronts import engine_process
 
         engine_process.IDLE_SECONDS = float(os.environ["IDLE"])
+    if "LOG_BYTES" in os.environ:
+        from search_mcp.fronts import engine_process
+
+        engine_process.LOG_BYTES = int(os.environ["LOG_BYTES"])
 """
 """Makes adapters wait for an engine as long as a busy machine may take to start it."""
 

@@ -88,6 +88,16 @@ def test_an_engine_logs_at_the_level_of_the_configuration(tmp_path: Path) -> Non
         client.waits_until(lambda: " DEBUG " in home.log.read_text())
 
 
+def test_the_log_of_an_engine_is_limited_while_it_runs(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO, logLevel="debug") as home, home.client({"LOG_BYTES": "20000"}) as client:
+        client.opens()
+        for number in range(200):  # each causes several lines
+            assert client.calls("one.echo", words=str(number)) == str(number)
+    files = sorted(home.log.parent.iterdir())
+    assert [file.name for file in files] == ["engine.log", "engine.old.log"]
+    assert all(file.stat().st_size < 22_000 for file in files)
+
+
 def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home:
         with home.client() as client:
