@@ -214,6 +214,13 @@ def orphaned_tasks(module: ast.Module) -> Iterator[str]:
             yield f"line {getattr(node, 'lineno', 0)}: {name}"
 
 
+def threads_to_join(module: ast.Module) -> Iterator[str]:
+    """Find worker threads for which the end of the process waits."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and node.attr in ("to_thread", "run_in_executor"):
+            yield f"line {node.lineno}: {node.attr}"
+
+
 def imports_of(*libraries: str) -> Search:
     """Return a search for imports of these libraries."""
     return lambda module: (full for full in imported(module) if full.partition(".")[0] in libraries)
@@ -269,6 +276,7 @@ RULES = {
     "imports are at module top": Rule(inner_imports, "def f():\n if x:\n  import y"),
     "only commands print": Rule(prints, "f(print)", ("cli",)),
     "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())"),
+    "no thread holds up the end": Rule(threads_to_join, "anyio.to_thread.run_sync(f)"),
     "pure is pure": Rule(impurities, "from time import monotonic", IMPURE_MODULES, PURE_ROOMS),
     "only wire knows the JSON library": Rule(
         imports_of("msgspec"), "import msgspec.json", ("wire.structs", "wire.decoders", "wire.payload", "wire.messages")

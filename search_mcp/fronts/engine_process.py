@@ -83,7 +83,8 @@ async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> N
     """Serve clients until the end."""
     without_threads()
     clients = Host(idle_seconds, log_to)
-    with _ended_by_signals(clients), last_resort():
+    with _ended_by_signals(clients):
+        last_resort()
         await listening.start(clients.on_hello)
         _say_ready()
         await clients.run()

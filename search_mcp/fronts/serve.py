@@ -139,7 +139,7 @@ async def serve(
         # Backends start when the client opens, and their modules take longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
-        signals.enter_context(last_resort())  # from here on, messages of servers are handled
+        last_resort()  # from here on, messages of servers are handled
         following = partial(follow_edits, follow, aggregator, config, log_to, subset=subset)
         await attend(aggregator, client, front, writer, received, following)
     return 128 + received[0] if received else 0

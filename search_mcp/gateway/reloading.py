@@ -3,12 +3,14 @@
 import logging
 import os
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
+from search_mcp.background import run_in_thread
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import (
     is_borrowed,
@@ -96,7 +98,7 @@ async def follow_edits(
 
     async def look() -> None:
         nonlocal complaint, current
-        config = await anyio.to_thread.run_sync(_read_again, follow, variables, abandon_on_cancel=True)
+        config = await run_in_thread(partial(_read_again, follow, variables))
         chosen = subset.of(config) if subset is not None and isinstance(config, Config) else config
         if isinstance(config, Config) and chosen == current:
             pass  # the file was written without a change, or with one of servers that this client does not use
@@ -118,8 +120,8 @@ async def follow_edits(
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
-    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
-    await anyio.to_thread.run_sync(aggregator.tidy, abandon_on_cancel=True)
+    edits = await run_in_thread(partial(import_module, "search_mcp.config.watching"))
+    await run_in_thread(aggregator.tidy)
     noticed = edits.noticed if watches is None else watches.noticed
     with noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)

@@ -9,7 +9,7 @@ import pytest
 from wire_log import Unjudged
 
 from processes.conftest import Serve
-from processes.run import SECONDS, Run, server
+from processes.run import SECONDS, Json, Run, server
 
 UP = ("well_behaved", "forks_a_grandchild", "ignores_eof_and_sigterm", "leaves_stubborn_children")
 ALL = {name: server(name) for name in (*UP, "hangs_in_start")}
@@ -131,6 +131,41 @@ def test_a_signal_ends_everything_while_the_event_loop_is_blocked(
         run.process.send_signal(number)
         assert run.process.wait(SECONDS / 4) == -signal.SIGKILL
         run.ended()
+
+
+STUCK = """
+import socket, threading
+from pathlib import Path
+from search_mcp.config import location
+
+def wait(*_):
+    Path("stuck").touch()
+    threading.Event().wait()
+
+def read(*given):
+    return reads.pop(0)(*given)
+
+reads = [location.read, wait]
+location.read, socket.getaddrinfo = read, wait
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("servers", "code"),
+    [({}, 128 + signal.SIGTERM), ({"far": {"url": "https://mcp.example.com/mcp"}}, -signal.SIGKILL)],
+    ids=["the configuration is read", "a name is looked up"],
+)
+def test_a_signal_ends_everything_while_a_thread_waits(
+    serve: Serve, tmp_path_factory: pytest.TempPathFactory, servers: dict[str, Json], code: int
+) -> None:
+    folder = tmp_path_factory.mktemp("stuck")
+    (folder / "sitecustomize.py").write_text(STUCK)
+    with serve(servers, {"PYTHONPATH": str(folder)}, firstListSeconds=0.1) as run:
+        run.opens()
+        run.waits_until((run.folder / "stuck").exists)
+        run.process.terminate()
+        assert run.ended() == code
 
 
 @posix

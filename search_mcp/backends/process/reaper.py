@@ -82,23 +82,17 @@ class Reaper:
                 os.write(self._pipe, line.encode())
 
 
-@contextlib.contextmanager
-def last_resort() -> Iterator[None]:
-    """Kill this process if it still runs a second after a signal that it has a handler for.
+def last_resort() -> None:
+    """From now on, kill this process if it still runs a second after a signal that it has a handler for.
 
-    Python runs handlers between two of its own instructions, so not during a call of a C library that does not end.
-    `set_wakeup_fd` writes its byte when the signal arrives, whatever runs. For the main thread; on Windows a process
-    is always ended at once.
+    Python runs handlers between two of its own instructions, so not during a call of a C library that does not end,
+    and at its end it waits for threads that look up names. `set_wakeup_fd` writes its byte when the signal arrives,
+    whatever runs. For the main thread; on Windows a process is always ended at once.
     """
     if sys.platform == "win32":
-        yield
         return
-    with contextlib.ExitStack() as kept:
-        with contextlib.suppress(OSError):  # there is no shell, or no more processes are allowed
-            alarm = _start(_LAST_RESORT, str(os.getpid()))
-            kept.callback(os.close, alarm)
-            kept.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(alarm, warn_on_full_buffer=False))
-        yield
+    with contextlib.suppress(OSError):  # there is no shell, or no more processes are allowed
+        signal.set_wakeup_fd(_start(_LAST_RESORT, str(os.getpid())), warn_on_full_buffer=False)
 
 
 def _start(script: str, *arguments: str) -> int:
