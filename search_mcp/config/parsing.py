@@ -6,6 +6,7 @@ file a `ConfigError`; both name the place and the remedy, and neither shows a va
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any
@@ -58,6 +59,10 @@ _ROOTS_OF_OTHER_CLIENTS = {
 }
 _SHORT_KEY = 4
 """Characters of a short key, in which one transposition is a large part of the key."""
+_MOST_UNKNOWN = 200
+"""Different unknown keys of a file. Each is compared with the known ones, which takes 0.2 ms; all may be misspelt."""
+_MOST_NAMED = 20
+"""Unknown keys that warnings name; the others are counted."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds", "maxResultCharacters"}
 
 
@@ -105,18 +110,20 @@ def parse(
     file, faults = _read(document, words)
     places = Places(variables, home, config_dir, python)
     servers, problems = [], []
-    misspelt = _misspelt(document)
-    faults += [document.error(*each) for each in misspelt if each[0][0] == "settings"]
+    misspelt: dict[object, list[Complaint]] = {}  # by server
+    unknown = _unknown(document)
+    for path, problem, remedy in _misspelt(unknown):
+        if path[0] == "settings":
+            faults.append(document.error(path, problem, remedy))
+        else:
+            misspelt.setdefault(path[1], []).append((path[2:], problem, remedy))
     for name, entry in file.mcp_servers.items():
-        said = words["mcp_servers"][name]
-        of_server = [
-            (path[2:], problem, remedy) for path, problem, remedy in misspelt if path[:2] == ("mcpServers", name)
-        ]
-        server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
+        defaults = _defaults(entry, words["mcp_servers"][name], file.settings)
+        server, complaints = _resolve(name, entry, defaults, places, misspelt.get(name, ()))
         servers.append(_in_file(server, named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     embeddings, about_embeddings = _embeddings(document, file, places, named)
-    warnings = (*_warnings(document, file), *about_embeddings)
+    warnings = (*_warnings(document, file, unknown), *about_embeddings)
     config = Config(tuple(servers), file.settings, warnings, tuple(problems), embeddings=embeddings)
     faults += _equal_prefixes(document, servers)
     if faults:
@@ -365,32 +372,41 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 # Warnings
 
 
-def _unknown(document: Document) -> Mapping[KeyPath, Collection[str]]:
-    """Find unknown keys, each with the known keys of its object."""
-    return {
+def _unknown(document: Document) -> Mapping[KeyPath, str | None]:
+    """Find unknown keys, each with the known key that it probably is a misspelling of.
+
+    Raises:
+        ConfigError: there are too many.
+    """
+    unknown = {
         (*path, key): known
         for path, found, known in _objects(document.value)
         if isinstance(found, dict)
         for key in found
         if key not in known
     }
+    different = {path[-1] for path in unknown}
+    if len(different) > _MOST_UNKNOWN:
+        raise ConfigError(document.source, f"it has {len(different):,} different unknown keys", "remove them")
+    return {path: _meant(str(path[-1]), frozenset(known)) for path, known in unknown.items()}
 
 
-def _misspelt(document: Document) -> list[Complaint]:
-    """Find unknown keys that are probably misspellings of a protective key."""
-    meant = {path: _meant(str(path[-1]), known) for path, known in _unknown(document).items()}
+def _misspelt(unknown: Mapping[KeyPath, str | None]) -> list[Complaint]:
+    """Return the unknown keys that are probably misspellings of a protective key."""
     return [
         (path, f'unknown key "{path[-1]}", similar to "{key}"', f'write "{key}", or remove it')
-        for path, key in meant.items()
+        for path, key in unknown.items()
         if key in PROTECTIVE
     ]
 
 
-def _warnings(document: Document, file: File) -> Iterator[str]:
-    unknown = _unknown(document)
-    for path in document.lines if unknown else ():  # in the order of the text
-        if path in unknown and _meant(str(path[-1]), unknown[path]) not in PROTECTIVE:
-            yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
+def _warnings(document: Document, file: File, unknown: Mapping[KeyPath, str | None]) -> Iterator[str]:
+    in_order = document.lines if unknown else ()  # of the text
+    ignored = [path for path in in_order if path in unknown and unknown[path] not in PROTECTIVE]
+    for path in ignored[:_MOST_NAMED]:
+        yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
+    if len(ignored) > _MOST_NAMED:
+        yield f"{document.source}: {len(ignored) - _MOST_NAMED:,} more unknown keys are ignored"
     if file.settings.listing == "search" and file.settings.call_tool == "off":
         problem = 'with "listing": "search" most clients can call no tool that is not pinned'
         yield str(document.error(("settings", "callTool"), problem, 'write "all" or "read-only", or another listing'))
@@ -432,14 +448,14 @@ def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
             yield ("mcpServers", name, "oauth"), entry.get("oauth"), keys(OAuth)
 
 
-def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:
+def _about_unknown(key: str, meant: str | None) -> tuple[str, str]:
     if key in _KEYS_OF_OTHER_CLIENTS:
         return "a key of other clients, ignored here", f"use {_KEYS_OF_OTHER_CLIENTS[key]}"
-    meant = _meant(key, known)
     return "unknown key, ignored", "remove it" if meant is None else f'did you mean "{meant}"?'
 
 
-def _meant(key: str, known: Iterable[str]) -> str | None:
+@lru_cache(8 * _MOST_UNKNOWN)  # there are eight kinds of objects
+def _meant(key: str, known: frozenset[str]) -> str | None:
     """Return the known key that a misspelt key is most similar to, if it is similar enough."""
     if key in _KEYS_OF_OTHER_CLIENTS:
         return None
