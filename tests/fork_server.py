@@ -140,7 +140,7 @@ def _read(pipe: BinaryIO) -> bytes:
 
 
 def _read_by_an_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON") or name == "TZ"}
 
 
 # The server process

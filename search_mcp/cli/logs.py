@@ -1,12 +1,15 @@
 """`logs`: the stderr logs of the servers, and new lines as they are written.
 
 The lines of several servers are merged in order of time. A line without a time, from an earlier version, stays behind
-the line before it. A file is open only while it is read: on Windows, its writer could not rename it otherwise.
+the line before it. Times in the files are in UTC, and local in the output for people. A file is open only while it is
+read: on Windows, its writer could not rename it otherwise.
 """
 
+import contextlib
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -60,9 +63,9 @@ def logs(
         if options.as_json:
             screen.json_line({"server": name, "time": line.time, "line": line.text})
         elif of_server is not None:
-            screen.text(" ".join(filter(None, (line.time, line.text))))
+            screen.text(" ".join(filter(None, (_local(line.time), line.text))))
         else:
-            screen.logged(line.time, name, line.text)
+            screen.logged(_local(line.time), name, line.text)
 
     if following:
         run_alone(lambda: follow(files, folder, lines, show, screen))
@@ -118,6 +121,13 @@ class LogFile:
             self._order = time or self._order
             decoded.append(Line(self._redact(text), time, self._order))
         return decoded
+
+
+def _local(time: str | None) -> str | None:
+    """Write a time of a log file as local time, as in the log of an engine."""
+    with contextlib.suppress(ValueError, OverflowError):  # a line of an earlier version may begin with any other text
+        return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}" if time is not None else None
+    return time
 
 
 def of_one(server: ServerConfig, folder: Path) -> LogFile:

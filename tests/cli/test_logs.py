@@ -102,16 +102,16 @@ def test_a_deleted_file_is_created_again(tmp_path: Path) -> None:
 def test_of_all_servers_and_of_one(toolbox: Place) -> None:
     log(toolbox, "toolbox").write_text("one\ntwo\nunfinished")
     log(toolbox, "dying").write_text(at(9, "no licence"))
-    ended = toolbox.run("logs")
+    ended = toolbox.run("logs", TZ="EST5")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines() == [
         "toolbox | one",
         "toolbox | two",
         "toolbox | unfinished",
-        "2026-11-22T18:56:09Z dying | no licence",
+        "2026-11-22 13:56:09 dying | no licence",
     ]
     assert toolbox.run("logs", "toolbox", "--lines", "1").out == "two\nunfinished\n"
-    assert toolbox.run("logs", "dying").out == "2026-11-22T18:56:09Z no licence\n"
+    assert toolbox.run("logs", "dying", TZ="EST5").out == "2026-11-22 13:56:09 no licence\n"
     lines = [json.loads(line) for line in toolbox.run("logs", "dying", "--json").out.splitlines()]
     assert lines == [{"server": "dying", "time": "2026-11-22T18:56:09Z", "line": "no licence"}]
 

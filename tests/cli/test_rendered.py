@@ -245,7 +245,7 @@ a line of an earlier version
 """,
     }.items():
         log(place, name).write_text(text)
-    compare(SCREENS / f"logs-{columns}.txt", place.run("logs", COLUMNS=str(columns)).out)
+    compare(SCREENS / f"logs-{columns}.txt", place.run("logs", COLUMNS=str(columns), TZ="UTC").out)
 
 
 def _described(name: str, about: str, schema: dict[str, Any], **others: Any) -> Described:
