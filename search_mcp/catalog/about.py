@@ -23,7 +23,7 @@ _GENERIC = frozenset({"mcp", "server", "servers", "the", "a", "an", "for", "of",
 _compiled = cache(re.compile)
 _WORD = r"[^\W_]+"
 _FENCE = r"\s*(?:```|~~~)"
-_LIST_ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+"
+_LIST_ITEM = r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+"
 _NOT_TEXT = r"\s*(?:#|>|\||<|[-=*_]{3,}\s*$|$)"  # a heading, a quotation, a table, a tag, a rule, an empty line
 _MARKS = r"\*\*|__|`"
 _LINK = r"!?\[([^\[\]]*)\]\([^()\s]*\)"
@@ -65,7 +65,7 @@ def first_sentence(instructions: str) -> str:
         elif paragraph:
             break
     text = " ".join(paragraph) or next(filter(None, lines), "")
-    text = _compiled(_LIST_ITEM).sub("", text, count=1) if not paragraph else text
+    text = _compiled(_LIST_ITEM).sub("", text) if not paragraph else text
     return _one_line(_compiled(_MARKS).sub("", _compiled(_LINK).sub(r"\1", text)))
 
 

@@ -50,9 +50,9 @@ _SAFE = r"[\w ./:@#+*?=&%~!$-]"
 _QUOTED = rf"'({_SAFE}+)'|\"({_SAFE}+)\"|`({_SAFE}+)`"
 _EXAMPLE = (
     rf"(?i)(?:\be\.g\.|\bfor (?:example|instance)|\bsuch as|\bexamples?:|\blike|例[:：]|예[:：])[,:：]?\s*(?:{_QUOTED})"
-    r"|(?:\be\.g\.|\bsuch as|\bexamples?:)[,:]?\s*([\w./:@#+*-]+)(?=[,);]| or |$)"
+    rf"|(?:\be\.g\.|\bsuch as|\bexamples?:)[,:]?\s*([\w./:@#+*-]{{1,{LONGEST_NOTE}}}+)(?=[,);]| or |$)"
 )
-_DOCUMENTED = r"(?m)^[ \t]*[-*]?[ \t]*[`*]*(\w+)[`*]*[ \t]*(?:\([^)\n]*\))?:[ \t]+(\S.*)"
+_DOCUMENTED = r"(?m)^[ \t]*+(?:[-*][ \t]*+)?[`*]*+(\w++)[`*]*+[ \t]*+(?:\([^)\n]*\))?:[ \t]+(\S.*)"
 _CHOICE = r"(?i)\b(?:one of|either|whether|options?|must be|can be|possible|allowed|valid|supported)\b"
 _LISTED = r"(?i)\bone of:? ((?:[\w.-]+(?:, or |, | or )){1,7}[\w.-]+)"
 

@@ -8,8 +8,9 @@ from search_mcp.config.secrets import NAME, PLACEHOLDER, SCHEME, Redactor, find_
 
 _IN_TEXT = re.compile(
     rf"""(
-        (?: (?<![\w-])--?[\w-]*{NAME}[\w-]*["']?[ \t,=]+["']?    # --api-key X
-          | (?<!\$\{{){NAME}[\w-]*["']?\s*[:=]\s*["']? )  # apiKey: X, but not ${{keyring:X}}
+        (?<![\w-])
+        (?: --?(?=[\w-]*{NAME})[\w-]*+["']?[ \t,=]+["']?    # --api-key X
+          | (?=[\w-]*(?<!\$\{{){NAME})[\w-]*+["']?\s*+[:=]\s*["']? )  # apiKey: X, but not ${{keyring:X}}
         {SCHEME}?+
     )
     (?!{PLACEHOLDER})([^\s"',]{{4,}})""",

@@ -12,7 +12,7 @@ from search_mcp.config import json_comments, jsonc
 
 _LONGEST_LIST = 100
 """Width in columns up to which a list is written on one line."""
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 def parse(text: str, source: str) -> object:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _ADDRESS = re.compile(r"(?i)https?://")
 _SOCKET = re.compile(r"(?i)(unix|pipe|npipe)://")
-_PLACEHOLDER = re.compile(r"\$?\$\{(\w+)(?::-[^}]*)?\}")
+_PLACEHOLDER = re.compile(r"\$?\$\{(\w+)(?::-(?:[^}$]|\$(?!\{))*+)?\}")
 
 _WITHOUT_COUNTERPART: Final = ("headersHelper", "authProviderType", "socket", "tls", "tokenParamName")
 _OAUTH: Final[Mapping[str, str]] = {

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from search_mcp.config.placeholders import Complaint, Expansion, may_have_sources
 from search_mcp.config.schema import WEBSOCKETS, Entry, OAuth, Remote
-from search_mcp.config.secrets import NAME
+from search_mcp.config.secrets import OTHER_PARAMETER, SECRET_PARAMETER
 from search_mcp.wire import structs
 
 # RFC 9110, 5.6.2: "token = 1*tchar".
@@ -20,6 +20,7 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # Other characters than ASCII have no common encoding in headers.
 _VALUE = r"[\t\x20-\x7e]*"
 _ADDRESS = r"(?i)https?://(?:[^\s/?#@]*@)?(?P<host>\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(?::[0-9]{1,5})?(?P<rest>[/?][^\s#]*)?(?:#\S*)?"
+_PARAMETER = rf"(?i)({SECRET_PARAMETER})(?:\$\{{[^}}]*+(?:\}}|\Z)|[^&#\s])++|{OTHER_PARAMETER}"
 _OWN_HEADERS: Final = frozenset(
     (
         *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
@@ -115,7 +116,7 @@ def is_loopback(host: str) -> bool:
 def public(url: str) -> str:
     """Replace the user, the password and the keys of an address by `***`; the path stays, it may identify a server."""
     url = re.sub(r"(?<=://)[^\s/?#@]+(?=@)", "***", url)
-    return re.sub(rf"(?i)([?&][^=&]*{NAME}[^=&]*=)(?:\$\{{[^}}]*\}}|[^&#\s])+", r"\1***", url)
+    return re.sub(_PARAMETER, lambda found: f"{found[1]}***" if found[1] else found[0], url)
 
 
 def _transport(kind: str) -> Literal["auto", "http", "sse"]:
@@ -146,7 +147,8 @@ def _of_headers(headers: Mapping[str, str], *, is_filled: bool) -> Iterator[Comp
             yield ("headers", name), "this is not the name of an HTTP header", "write letters, digits and hyphens"
         elif (is_filled or not may_have_sources(value)) and not re.fullmatch(_VALUE, value):
             yield ("headers", name), "its value has a character that headers cannot have", "write ASCII on one line"
-    folded = [name.lower() for name in headers]
-    for position, name in enumerate(headers):
-        if name.lower() in folded[:position]:
+    seen = set[str]()
+    for name in headers:
+        if name.lower() in seen:
             yield ("headers", name), "this header is there twice", "remove one of them"
+        seen.add(name.lower())

@@ -9,7 +9,7 @@ import re
 
 # A string without an end quote ends with its line, so that the parser reports that line.
 STRING = r'"(?:[^"\\\n]|\\[^\n])*"?'
-_COMMENTS = rf"{STRING}|(?P<comment>//[^\n]*|/\*(?s:.*?)\*/)|(?P<unclosed>/\*)"
+_COMMENTS = rf"{STRING}|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|(?P<unclosed>\Z)))"
 # Only a comma behind a value is removed: `[,]` and `[1,,]` stay invalid.
 _COMMAS = rf"{STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])"
 
@@ -31,7 +31,7 @@ def without_comments(text: str) -> str:
     """
 
     def blanked(match: re.Match[str]) -> str:
-        if match["unclosed"]:
+        if match["unclosed"] is not None:
             raise json.JSONDecodeError("Comment is never closed", text, match.start())
         return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
 

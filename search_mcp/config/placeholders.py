@@ -19,8 +19,8 @@ Complaint: TypeAlias = tuple[KeyPath, str, str]
 
 _TILDE = r"\A~(?=[/\\]|\Z)"
 # Other expressions, such as `${name%.*}` in a shell script, are not placeholders and stay unchanged.
-_NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?"
-_PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}\}}"
+_NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*+))?"
+_PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}(?:\}}|(?P<unclosed>\Z))"
 
 _SOURCES = ("${file:", "${command:", "${keyring:")
 """The beginnings of sources of secrets."""
@@ -32,7 +32,7 @@ _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 def references(text: str) -> Iterator[str]:
     """Yield the environment variables that the placeholders of a text need."""
     for match in re.finditer(_pattern(text), text):
-        if match["name"] is None or match["escape"]:
+        if match["name"] is None or match["escape"] or match["unclosed"] is not None:
             continue
         if match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
             yield match["name"]
@@ -137,8 +137,8 @@ class Expansion:
         scheme, name, default = match["scheme"], match["name"], match["default"]
         if name is None:  # a leading ~
             return self._home
-        if match["escape"]:
-            return match[0][1:]
+        if match["escape"] or match["unclosed"] is not None:
+            return match[0][1:] if match["unclosed"] is None else match[0]
         if scheme is None and name in self._fixed:
             return self._fixed[name]
         value = self._variables.get(name, self._home if name == "HOME" else None)

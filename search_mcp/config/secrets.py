@@ -20,7 +20,13 @@ SCHEME = r"(?:(?:Bearer|Basic|Token)\s+)"
 PLACEHOLDER = r"""\$?\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
 """A placeholder of search-mcp or another client, which contains no value, as a pattern."""
 
-_IN_URL = rf"(?i)://([^/@\s]+)@|[?&][^=&]*{NAME}[^=&]*=([^&#\s]+)"
+SECRET_PARAMETER = rf"[?&](?=[^=&]*{NAME})[^=&]*+="
+"""The beginning of a parameter of a URL up to its value, which is a secret, as a pattern that ignores case."""
+OTHER_PARAMETER = r"[?&][^=&]*+"
+"""The same for the others: the alternative that keeps a search from reading a name again at each `?` in it."""
+
+_USER_IN_URL = r"://([^/@\s]+)@"
+_KEY_IN_URL = rf"(?i){SECRET_PARAMETER}([^&#\s]+)|{OTHER_PARAMETER}"
 _CREDENTIALS = rf"(?i){SCHEME}(\S+)\s*"
 
 _TOKEN = r"(?a)[\w.~+/=:@-]+"
@@ -264,8 +270,9 @@ def _parts(text: str) -> Iterator[str]:
     """Yield the secret parts of a text: the user, password and keys of a URL, the credentials of a header."""
     parts = []
     if "@" in text or "=" in text:
-        for user, key in re.findall(_IN_URL, text):
-            parts += [user, user.partition(":")[2], key]
+        for user in re.findall(_USER_IN_URL, text):
+            parts += [user, user.partition(":")[2]]
+        parts += re.findall(_KEY_IN_URL, text)
     if " " in text and (header := re.fullmatch(_CREDENTIALS, text)):
         parts.append(header[1])
     yield from filter(_can_be_secret, parts)

@@ -27,8 +27,8 @@ _OPERATOR = re.compile(
 )
 _OPENING = re.compile(r"\W*(how \w+|\w+)", re.IGNORECASE)
 _CLAUSE_END = re.compile(
-    r"""[.!?;]+\s+ | [。！？；] | \n+
-    | ,\s+(?:and|then|also)\s+ | \s+(?:and\ then|then|and\ also|also)\s+
+    r"""[.!?;]\s+ | [。！？；] | \n+
+    | ,\s+(?:and|then|also)\s+ | (?<![^\S\n])[^\S\n]++(?:and\ then|then|and\ also|also)\s+
     | [,，、](?=然后|接着|再|并|同时|最后|另外|次に|その後|そして|また)""",
     re.IGNORECASE | re.VERBOSE,
 )

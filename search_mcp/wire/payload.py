@@ -121,7 +121,7 @@ def elements(raw: Raw, most_bytes: int) -> Iterator[Raw | None]:
 
 @cache
 def _token_pattern() -> re.Pattern[bytes]:
-    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 
 
 def members(raw: Raw | None, *keys: str) -> Fields:

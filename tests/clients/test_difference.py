@@ -47,6 +47,7 @@ COMMENTS = [
     ('["--api-key", "s3cret"]', '["--api-key", "***"]'),
     ("--pat s3cret", "--pat ***"),
     ('"apiKey": "${API_KEY}"', '"apiKey": "${API_KEY}"'),
+    ("${keyring:x/API_KEY} ${MY_KEY:-s3cret}", "${keyring:x/API_KEY} ${MY_KEY:***"),
 ]
 
 

@@ -59,6 +59,8 @@ PUBLIC = [
     ("https://x/mcp?api_key=abc&a=b", "https://x/mcp?api_key=***&a=b"),
     ("https://x/s/Ab3dEf6hIj9lMn2p/mcp", "https://x/s/Ab3dEf6hIj9lMn2p/mcp"),
     ("https://x/@me", "https://x/@me"),
+    ("https://x/mcp?a=b?key=${TOKEN}&c?my_token=d&e", "https://x/mcp?a=b?key=***&c?my_token=***&e"),
+    ("https://x/mcp?a?b&key", "https://x/mcp?a?b&key"),
 ]
 
 

@@ -40,6 +40,7 @@ EXPANSIONS = [
     ("~grace/x", "~grace/x", set()),
     ("a ~/x", "a ~/x", set()),
     ("$TOKEN $$ ${ ${} ${TOKEN", "$TOKEN $$ ${ ${} ${TOKEN", set()),
+    ("${ABSENT:-${TOKEN", "${ABSENT:-${TOKEN", set()),
     ("${name%.*} ${#list} ${list[@]} ${1}", "${name%.*} ${#list} ${list[@]} ${1}", set()),
 ]
 

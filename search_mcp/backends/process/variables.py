@@ -45,7 +45,7 @@ _USUAL_PLACES = ("{home}/.local/bin", "/opt/homebrew/bin", "/usr/local/bin", "/u
 _BATCH_FILES = (".bat", ".cmd")
 # Arguments that cmd.exe takes literally without quotes; a backslash at the end would escape the quote of a `"%~1"`.
 _PLAIN = r"[\w#$*+./:?@\\-]*[\w#$*+./:?@-]"
-_BEFORE_QUOTES = r'(\\*)("|\Z)'
+_BEFORE_QUOTES = r'(?<!\\)(\\*+)("|\Z)'
 
 
 def child_environment(
