@@ -63,6 +63,8 @@ _MOST_UNKNOWN = 200
 """Different unknown keys of a file. Each is compared with the known ones, which takes 0.2 ms; all may be misspelt."""
 _MOST_NAMED = 20
 """Unknown keys that warnings name; the others are counted."""
+LONGEST_TEXT = 32 << 10
+"""Most characters of a text of an entry; Linux takes at most 128 KiB, and the longest texts in use are keys."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds", "maxResultCharacters"}
 
 
@@ -106,20 +108,21 @@ def parse(
         ConfigError: it is not such an object.
     """
     document = jsonc.parse(text, source=source)
+    faulty = _without_long_texts(document.value) if len(document.plain) > LONGEST_TEXT else []
     words = _with_field_names(document)
     file, faults = _read(document, words)
     places = Places(variables, home, config_dir, python)
     servers, problems = [], []
-    misspelt: dict[object, list[Complaint]] = {}  # by server
+    of_servers: dict[object, list[Complaint]] = {}
     unknown = _unknown(document)
-    for path, problem, remedy in _misspelt(unknown):
-        if path[0] == "settings":
+    for path, problem, remedy in (*faulty, *_misspelt(unknown)):
+        if path[0] == "settings" or len(path) == 1:
             faults.append(document.error(path, problem, remedy))
         else:
-            misspelt.setdefault(path[1], []).append((path[2:], problem, remedy))
+            of_servers.setdefault(path[1], []).append((path[2:], problem, remedy))
     for name, entry in file.mcp_servers.items():
         defaults = _defaults(entry, words["mcp_servers"][name], file.settings)
-        server, complaints = _resolve(name, entry, defaults, places, misspelt.get(name, ()))
+        server, complaints = _resolve(name, entry, defaults, places, of_servers.get(name, ()))
         servers.append(_in_file(server, named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     embeddings, about_embeddings = _embeddings(document, file, places, named)
@@ -140,6 +143,27 @@ def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
         complaints, rest = import_module("search_mcp.config.validation").examine(words)
         faults = [document.error(*complaint) for complaint in complaints]
         return payload.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
+
+
+def _without_long_texts(root: Any) -> list[Complaint]:
+    """Cut the texts of servers that are longer than `LONGEST_TEXT`, before any expression reads them."""
+    complaints: list[Complaint] = []
+    servers = root.get("mcpServers") if isinstance(root, dict) else None
+    unread: list[tuple[KeyPath, Any]] = [(("mcpServers",), servers)]
+    while unread:
+        path, value = unread.pop()
+        members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, inner in [*members]:
+            if isinstance(key, str) and len(key) > LONGEST_TEXT:
+                del value[key]
+                complaints.append((path, f"a key in it is longer than {LONGEST_TEXT:,} characters", "shorten it"))
+            elif isinstance(inner, str) and len(inner) > LONGEST_TEXT:
+                value[key] = inner[:LONGEST_TEXT]
+                problem = f"{'.'.join(map(str, (*path[2:], key)))} is longer than {LONGEST_TEXT:,} characters"
+                complaints.append(((*path, key), problem, 'keep it in a file, and write "${file:PATH}"'))
+            else:
+                unread.append(((*path, key), inner))
+    return complaints
 
 
 def _with_field_names(document: Document) -> Any:
@@ -235,7 +259,7 @@ def _resolve(
     entry: Entry,
     defaults: Mapping[str, Any],
     places: Places,
-    misspelt: Sequence[Complaint] = (),
+    faulty: Sequence[Complaint] = (),
     values: Values | None = None,
 ) -> tuple[ServerConfig, Sequence[Complaint]]:
     """Make the server of an entry; also return the faults that prevent its start.
@@ -249,7 +273,7 @@ def _resolve(
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
     remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
     is_filled = values is not None or not expansion.sources
-    complaints = [*misspelt, *_complaints(name, entry, command, remote, is_filled=is_filled), *expansion.complaints]
+    complaints = [*faulty, *_complaints(name, entry, command, remote, is_filled=is_filled), *expansion.complaints]
     written = {"args": args, "env": env, **_secret_parts(entry, remote)}
     found, unfilled = find_secrets(written), None
     if expansion.sources and values is None:

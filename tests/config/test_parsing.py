@@ -488,3 +488,26 @@ def test_a_watch_that_cannot_be_used_is_ignored_with_a_warning() -> None:
     assert 'mcpServers.s.watch: "../x" leads out of its folder and is ignored' in warning
     got = parse('{"mcpServers": {"s": {"url": "https://example.com/mcp", "watch": ["src"]}}}')
     assert (got.servers[0].watch, ["remote" in each for each in got.warnings]) == ((), [True])
+
+
+LONG_TEXTS: list[tuple[dict[str, Any], str]] = [
+    # an entry, the beginning of its problem
+    ({"command": "x", "args": ["-y", "${A:-" * 7_000]}, "args.1 is longer than 32,768 characters; keep it in a file"),
+    ({"url": "https://x/" + "?k" * 20_000}, "url is longer than 32,768 characters; keep it in a file"),
+    ({"command": "x", "env": {"A" * 40_000: "b"}}, "a key in it is longer than 32,768 characters"),
+]
+
+
+@pytest.mark.parametrize(("entry", "problem"), LONG_TEXTS)
+def test_a_server_with_a_text_that_is_too_long_does_not_start(entry: dict[str, Any], problem: str) -> None:
+    first, other = parse(
+        json.dumps({"mcpServers": {"a": entry, "b": {"command": "x", "args": ["y" * 32_768]}}})
+    ).servers
+    assert first.problem is not None
+    assert first.problem.startswith(problem)
+    assert other.problem is None
+
+
+def test_a_name_of_a_server_that_is_too_long_is_a_fault_of_the_file() -> None:
+    with pytest.raises(FaultyFile, match=r"mcpServers: a key in it is longer than 32,768 characters"):
+        parse(json.dumps({"mcpServers": {"a" * 40_000: {"command": "x"}}}))
