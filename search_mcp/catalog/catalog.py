@@ -18,6 +18,7 @@ from search_mcp.catalog.items import (
     is_allowed,
     is_app,
     literal_beginning,
+    unmatched,
     with_result_size,
 )
 from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plain_item
@@ -119,6 +120,15 @@ class Catalog:
     def is_admitted(self, server: str, tool: str) -> bool:
         """Return whether a tool passes its server's filters and is not withheld."""
         return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
+
+    def unmatched(self, server: str) -> Iterator[tuple[str, str]]:
+        """Yield a sentence about each name in a server's entry that fits none of its tools, and the key with that name.
+
+        Nothing is yielded as long as its list is not known, or not wholly.
+        """
+        page = self._pages.get((server, Kind.TOOLS))
+        if page is not None and not page.rejected:
+            yield from unmatched(self._servers[server], {entry.key: None for entry in page.entries})
 
     def hidden_by_read_only(self, server: str) -> Collection[str]:
         """Return the tools of a server that are hidden by its `readOnly` only, by their own names."""
@@ -311,6 +321,8 @@ class Catalog:
             for entry, remarks in self._entries(server, kind):
                 for remark in remarks:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
+        for server in self._servers:
+            yield from ((server, sentence) for sentence, _ in self.unmatched(server))
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
         for server, uri, rival in self.skills().left_out if self.lists_skills() else ():

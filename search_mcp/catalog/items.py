@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
 from search_mcp.catalog.repair import OPEN_SCHEMA, declares_read_only
 from search_mcp.config.schema import ServerConfig
+from search_mcp.model.similar import nearest
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Struct
 
@@ -18,6 +19,12 @@ RESTART = "restart_server"
 """The name of another one, which exists only where a server is under development."""
 READ_RESULT = "read_result"
 """The name of its tool that reads shortened results; it exists, and is reserved, only where results are limited."""
+DENY = "tools.deny"
+"""The key of the names whose misspelling shows a tool that the user hides."""
+MOST_UNMATCHED = 3
+"""Most names of one key that are reported."""
+FEW_TOOLS = 500
+"""Most tools whose names are compared with one that fits none; that takes at most 7 ms."""
 RESULT_SIZE = "anthropic/maxResultSizeChars"
 """The key in the `_meta` of a tool by which Claude Code takes larger results of it."""
 
@@ -168,3 +175,24 @@ def is_allowed(config: ServerConfig, tool: str) -> bool:
     if config.allow and not any(fnmatchcase(tool, glob) for glob in config.allow):
         return False
     return not (config.deny and any(fnmatchcase(tool, glob) for glob in config.deny))
+
+
+def unmatched(config: ServerConfig, tools: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield a sentence about each name in an entry that fits no tool of the server, and the key with that name.
+
+    `tools` are the server's own names of all its tools.
+    """
+    renamed = {config.rename.get(tool, tool) for tool in tools}
+    for key, names, is_fitting in (
+        ("tools.allow", config.allow, lambda glob: any(fnmatchcase(tool, glob) for tool in tools)),
+        (DENY, config.deny, lambda glob: any(fnmatchcase(tool, glob) for tool in tools)),
+        ("pinned", config.pinned, lambda name: name in tools or name in renamed),
+        ("rename", config.rename, tools.__contains__),
+        ("describe", config.describe, tools.__contains__),
+    ):
+        wrong = [name for name in names if name.strip("*") and not is_fitting(name)]
+        for name in wrong[:MOST_UNMATCHED]:
+            near = nearest(name, tools, limit=1) if len(tools) <= FEW_TOOLS else []
+            yield f"{key}: no tool matches {name!r}{f'; did you mean {near[0]}?' if near else ''}", key
+        if len(wrong) > MOST_UNMATCHED:
+            yield f"{key}: {len(wrong) - MOST_UNMATCHED} more of its names match no tool", key

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from search_mcp.catalog.items import DENY
 from search_mcp.cli import command_lines, consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, Misuse, Problem
+from search_mcp.cli.session import Session, read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
 from search_mcp.config.location import FILE_NAME
@@ -43,29 +45,39 @@ def validate(options: Options) -> int:
     """Report every mistake in the config file, without starting any server."""
     screen = options.screen
     file, loaded, faults = _examined(options)
+    unmatched, shows_denied = ([], False) if faults else read_cache(loaded, None, _unmatched)
+    warnings = (*loaded.warnings, *unmatched)
     if options.as_json:
         screen.json(
             {
                 "config": file,
-                "ok": not faults and not loaded.problems,
+                "ok": not faults and not loaded.problems and not shows_denied,
                 "faults": [_as_json(each) for each in faults],
                 "problems": [_as_json(each) for each in loaded.problems],
-                "warnings": loaded.warnings,
+                "warnings": warnings,
             }
         )
     else:
         for each in (*faults, *loaded.problems):
             screen.error(str(each))
-        for warning in loaded.warnings:
+        for warning in warnings:
             screen.warning(warning)
     if faults:
         return MISUSED
-    if loaded.problems:
+    if loaded.problems or shows_denied:
         return WRONG
     if not options.as_json:
         enabled = sum(server.enabled for server in loaded.servers)
         screen.text(f"{file}: {counted(len(loaded.servers), 'server')}, {enabled} enabled")
     return FINE
+
+
+def _unmatched(session: Session) -> tuple[list[str], bool]:
+    """Report names that fit no cached tool, and return whether one of them is in `deny`."""
+    found = [
+        (server.name, *each) for server in session.config.servers for each in session.catalog.unmatched(server.name)
+    ]
+    return [f"{name}: {sentence}" for name, sentence, _ in found], any(key == DENY for *_, key in found)
 
 
 def _examined(options: Options) -> tuple[str, Config, Sequence[ConfigError]]:

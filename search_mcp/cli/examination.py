@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from search_mcp.backends.pin_records import Open
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import DENY
 from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli import fitness, notes, start_remedies, suspicion
 from search_mcp.cli.counting import counted, enumerated
@@ -167,7 +168,8 @@ def _finding(
         {kind: _count(catalog, kind, config.name) for kind in Kind},
         (*silent, *refused, *held, *problems),
         start_remedies.of_failed(config) if status.state is State.FAILED else None,
-        status.state is State.DISABLED or (is_ready and not silent),
+        status.state is State.DISABLED
+        or (is_ready and not silent and all(key != DENY for _, key in catalog.unmatched(config.name))),
         fitness.of_start(status),
         tuple(changes),
         tuple(differences),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from search_mcp.catalog.items import DENY
 from search_mcp.cli import command_lines
 from search_mcp.cli.counting import summary
 from search_mcp.cli.notes import of_read_only
@@ -30,6 +31,8 @@ class Known:
     runs: str
     left_out: int | None = None
     """Number of cached tools that `readOnly` leaves out; None without `readOnly`."""
+    unmatched: Sequence[str] = ()
+    """Sentences about names in its entry that fit none of its tools."""
 
     def row(self) -> Sequence[str]:
         """Return the row of the table; a failure has its reason in the place of the command."""
@@ -44,6 +47,7 @@ class Known:
             "tools": self.tools,
             "runs": self.runs,
             "readOnly": self.left_out is not None,
+            **({"problems": self.unmatched} if self.unmatched else {}),
         }
 
 
@@ -73,8 +77,11 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     reason = status.reason if status.state in (State.HELD, State.NEEDS_LOGIN) else None
     if status.reason is not None and status.state is State.FAILED:
         reason = short_reason(status.reason)
+    unmatched = dict(session.catalog.unmatched(server.name))
+    if reason is None:
+        reason = next((each for each, key in unmatched.items() if key == DENY), None)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(server.name, state, reason, tools, command_lines.short(server), left_out)
+    return Known(server.name, state, reason, tools, command_lines.short(server), left_out, [*unmatched])
 
 
 def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
@@ -90,6 +97,8 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
     for each in found:
         if each.state in (State.HELD, State.NEEDS_LOGIN):
             terminal.note(f"{each.state.capitalize()}: {each.name}: {each.reason}.")
+        for sentence in each.unmatched:
+            terminal.paragraph(f"{each.name}: {sentence}")
     if any(each.state == "failed" for each in found):
         terminal.note("`search-mcp check NAME` shows the whole error output of a server.")
     unknown = [each.name for each in found if each.state == "unknown"]

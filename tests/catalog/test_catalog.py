@@ -1,5 +1,7 @@
 """All servers' lists merged, filtered and changed by the configuration, and the reports about them."""
 
+from typing import Any
+
 import pytest
 
 from catalog.samples import CLOCK, catalog, entry, listed, names, server, shown_by, tool, tools
@@ -289,3 +291,34 @@ def test_of_many_changed_tools_some_are_named() -> None:
     page = replace(tools(*"abcdefghijkl"), new=frozenset("abcdefghijkl"))
     ((_, change),) = catalog((server("s"), page)).changes()
     assert change.startswith("new: tools a, b, c, d, e, f, g, h, i, j, 2 more. ")
+
+
+UNMATCHED = [
+    # in the entry, what is said with the tools get_time and convert_time
+    ({"deny": ("convert_tme",)}, ["tools.deny: no tool matches 'convert_tme'; did you mean convert_time?"]),
+    ({"deny": ("*_tme", "get_*", "*")}, ["tools.deny: no tool matches '*_tme'; did you mean get_time?"]),
+    ({"allow": ("get_time", "Convert*")}, ["tools.allow: no tool matches 'Convert*'; did you mean convert_time?"]),
+    ({"pinned": ("nope",)}, ["pinned: no tool matches 'nope'"]),
+    ({"rename": {"gettime": "now"}}, ["rename: no tool matches 'gettime'; did you mean get_time?"]),
+    ({"describe": {"now": "Tell"}, "rename": {"get_time": "now"}}, ["describe: no tool matches 'now'"]),
+    (
+        {"deny": ("k1", "k2", "k3", "k4", "k5")},
+        [
+            *(f"tools.deny: no tool matches 'k{number}'" for number in (1, 2, 3)),
+            "tools.deny: 2 more of its names match no tool",
+        ],
+    ),
+    ({"deny": ("get_time",), "pinned": ("now", "convert_time"), "rename": {"get_time": "now"}}, []),
+]
+
+
+@pytest.mark.parametrize(("entry", "said"), UNMATCHED)
+def test_a_name_in_an_entry_that_fits_no_tool_is_reported_with_the_nearest(
+    entry: dict[str, Any], said: list[str]
+) -> None:
+    merged = Catalog([server("a", **entry)])
+    assert [*merged.problems()] == []  # as long as its list is not known
+    merged.put("a", Kind.TOOLS, replace(tools("get_time"), rejected=("the rest is left out",)))
+    assert [*merged.problems()] == [("a", "the rest is left out")]
+    merged.put("a", Kind.TOOLS, tools("get_time", "convert_time"))
+    assert [*merged.problems()] == [("a", sentence) for sentence in said]

@@ -326,6 +326,19 @@ def test_servers_starts_no_server(toolbox: Place) -> None:
     ]
 
 
+def test_a_misspelt_name_in_deny_is_a_problem_of_its_server(configured: Configured) -> None:
+    place = configured(box=server("toolbox", tools={"deny": ["ech"]}, pinned=["ech"]))
+    assert place.run("config", "validate").code == 0  # its list is not known yet
+    checked = place.run("check", "--json")
+    said = [f"{key}: no tool matches 'ech'; did you mean echo?" for key in ("tools.deny", "pinned")]
+    assert (checked.code, checked.json["servers"][0]["problems"]) == (1, said)
+    validated = place.run("config", "validate")
+    assert (validated.code, validated.err) == (1, "".join(f"warning: box: {each}\n" for each in said))
+    shown = place.run("servers").out
+    assert all(f"box: {each}\n" in shown for each in said)
+    assert place.run("servers", "--json").json["servers"][0]["problems"] == said
+
+
 # describe
 
 
