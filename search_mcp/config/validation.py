@@ -4,6 +4,7 @@ The pydantic models are made of the `Struct` models. Pydantic is slow to import,
 faulty files and by commands; valid files are read with the `Struct` models alone.
 """
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
@@ -17,11 +18,12 @@ from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.placeholders import Complaint
 from search_mcp.config.schema import Embeddings, Entry, File, OAuth, Search, Settings, camel, keys
 from search_mcp.model.similar import closest
+from search_mcp.wire import payload
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
 _STRINGS = ("a list of strings", '["one", "two"]')
 _ADDRESS = ("a string", '"https://example.com/mcp"')
-_SWITCH = ("true or false", "true without quotes")
+_SWITCH = ("true or false", "true or false without quotes")
 _TEXTS = ("an object of strings", '{"itsName": "yours"}')
 _LIMIT = ("a positive number", "60 for a minute, or null for no limit")
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -82,6 +84,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 _WITHOUT_EXAMPLE: Final = {"callTool"}
 """Choices whose default allows most, which is therefore not suggested for an invalid value."""
 _SEMANTIC: Final = ("settings", "search", "semantic")
+_NO, _YES = {"no", "off", "false", "none", "0"}, {"yes", "on", "true", "1"}
+_LONGEST_WORD: Final = 20
+"""Characters of a longer number than any key takes."""
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 
@@ -174,10 +179,10 @@ def _without(decoded: object, faults: Iterable[KeyPath]) -> dict[str, Any]:
 
 
 def _at(decoded: Any, path: KeyPath) -> object:
-    """Return the value at a path, if there is one."""
+    """Return the value at a path, or the value on it that is no object."""
     for key in path:
         if not isinstance(decoded, dict):
-            return None
+            return decoded
         decoded = decoded.get(key)
     return decoded
 
@@ -209,10 +214,28 @@ def _of_settings(key: str, *inner: str) -> tuple[type[Struct], str]:
 
 def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
     must_be, example = form(model, key)
-    if key not in _FORMS:
+    if (meant := _meant(model, key, value)) is not None:
+        example = meant
+    elif key not in _FORMS:
         near = closest(value.lower(), _words(model, key)) if isinstance(value, str) else None
         example = f'"{near}"' if near is not None else "one of them" if key in _WITHOUT_EXAMPLE else example
     return f'"{key}" must be {must_be}', f"write {example}"
+
+
+def _meant(model: type[Struct], key: str, value: object) -> str | None:
+    """Return the same value as the key takes it, if only its quotes or the word for yes or no are wrong."""
+    if not isinstance(value, str | int) or len(word := str(value).strip().lower()) > _LONGEST_WORD:
+        return None
+    no = "off" if '"off"' in form(model, key)[0] else False
+    readings: list[object] = [no] if word in _NO else [True] if word in _YES else []
+    with contextlib.suppress(ValueError):
+        readings.append(json.loads(word))
+    for reading in readings:
+        with contextlib.suppress(ValueError):
+            payload.convert({keys(model)[key]: reading}, model)
+            quotes = " without quotes" if isinstance(value, str) and not isinstance(reading, str) else ""
+            return f"{json.dumps(reading)}{quotes}"
+    return None
 
 
 def form(model: type[Struct], key: str) -> tuple[str, str]:

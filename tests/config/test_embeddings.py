@@ -120,6 +120,7 @@ def test_an_unencrypted_address_is_a_warning() -> None:
 
 FAULTS = [
     # value, the fault
+    (False, '"semantic" must be "off", "local" or an object with url and model; write "off"'),
     ("on", '"semantic" must be "off", "local" or an object with url and model; write "local"'),
     ({"url": "http://localhost"}, '"model" must be a string; write "nomic-embed-text"'),
     ({**ADDRESS, "url": 5}, '"url" must be a string; write "http://localhost:11434/v1"'),
