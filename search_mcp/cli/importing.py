@@ -84,7 +84,7 @@ def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Op
     elif not troubles:
         screen.note("No servers to import: no AI client on this machine has any.")
     for each in merged:
-        for note in each.notes if each.result == "added" else ():
+        for note in each.notes if each.result in ("added", "present") else ():
             screen.warning(f"{each.name}: {note}")
 
 

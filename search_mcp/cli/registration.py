@@ -121,6 +121,10 @@ def _register(
     return _conclude(troubles, options), own.path if done else None, used
 
 
+_TOLD = ("enabled", "present")
+"""Results of a move whose notes are shown."""
+
+
 @dataclass(frozen=True)
 class _Plan:
     """A client's file, and the servers to move out of it."""
@@ -181,7 +185,7 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
     reasons |= {server.name: server.translation.notes[0] for server in others if server.translation is not None}
     warnings = [f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items()]
-    warnings += [f"{each.server.name}: {note}" for each in merged if each.result == "enabled" for note in each.notes]
+    warnings += [f"{each.server.name}: {note}" for each in merged if each.result in _TOLD for note in each.notes]
     return _Plan(plan.client, plan.file, (*moved,), (*names,), (*warnings,)), own
 
 

@@ -17,6 +17,8 @@ ROOT = "mcpServers"
 MergeResult: TypeAlias = Literal["added", "present", "enabled", "skipped"]
 """`present` is a server that we had already; `enabled` is one that we had, disabled, and that is enabled now."""
 
+_NAMED_VALUES = ("env", "headers")
+"""Keys whose values are often secrets."""
 _STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers", "oauth", "caFile")
 
 
@@ -38,25 +40,29 @@ class Merged:
 def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ()) -> tuple[Document, list[Merged]]:
     """Add servers to our configuration, except search-mcp itself.
 
-    A server that we have already, even under another name, is not added again, except under a name in `chosen`. If
-    ours is disabled and the given one is not, ours is enabled.
+    A server that we have already, even under another name, is not added again, except under a name in `chosen`. Nor is
+    one of the same name with other values in the same variables and headers: the user may have moved secrets out of
+    ours. If ours is disabled and the given one is not, ours is enabled.
 
     Raises:
         ConfigError: our file cannot be edited.
     """
     merged = []
+    before = own.members((ROOT,))
     for server in servers:
         if not server.is_ours:
-            own, result = _merge_one(own, server, chosen)
+            own, result = _merge_one(own, server, chosen, before)
             merged.append(result)
     return own, merged
 
 
-def _merge_one(own: Document, server: Server, chosen: Container[str]) -> tuple[Document, Merged]:
+def _merge_one(
+    own: Document, server: Server, chosen: Container[str], before: Mapping[str, Any]
+) -> tuple[Document, Merged]:
     translation = server.translation
     if translation is None:
         return own, Merged(server, "skipped", "", ("it has neither a command nor a url",))
-    twin = _twin(own, server, chosen)
+    twin = _twin(own, server, chosen, before)
     if twin is not None:
         return _merge_twin(own, server, translation, twin)
     if problem := fault(server.name, translation.entry):
@@ -74,8 +80,11 @@ def _merge_twin(own: Document, server: Server, translation: Translation, twin: s
     if not is_off or entries.is_disabled(translation.entry):
         theirs = translation.entry.get("tools")
         is_lost = theirs is not None and theirs != present.get("tools")
-        notes = (f'its "tools" are not taken over: {json.dumps(theirs)}',) if is_lost else ()
-        return own, Merged(server, "present", twin, notes)
+        notes = [f'its "tools" are not taken over: {json.dumps(theirs)}'] if is_lost else []
+        if differing := _differing(translation.entry, _native(server.name, present)):
+            whose = f"{server.client.title}'s" if server.client.name else "that"
+            notes.append(f"kept yours; it differs from {whose} in {', '.join(differing)}")
+        return own, Merged(server, "present", twin, tuple(notes))
     present_as = f", called {twin}," if twin != server.name else ""
     note = f"it was in the config file{present_as} but disabled; it is now enabled"
     return switch_on(own, twin), Merged(server, "enabled", twin, (note,))
@@ -87,6 +96,30 @@ def is_same(server: Server, entry: object) -> bool:
     if theirs is None or not isinstance(entry, dict):
         return False
     return _identity(theirs.entry) == _identity(_native(server.name, entry))
+
+
+def _is_same_but_for_values(server: Server, entry: object) -> bool:
+    """Return whether an entry of ours differs from a client's server in nothing but values of variables and headers."""
+    theirs = server.translation
+    if theirs is None or not isinstance(entry, dict):
+        return False
+    named = [_identity(_with_names_only(each)) for each in (theirs.entry, _native(server.name, entry))]
+    return named[0] == named[1]
+
+
+def _with_names_only(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**entry, **{key: sorted(entry[key]) for key in _NAMED_VALUES if isinstance(entry.get(key), dict)}}
+
+
+def _differing(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
+    """Name the variables and headers with other values in our entry, except those that were moved out of it."""
+    return [
+        name
+        for key in _NAMED_VALUES
+        if isinstance(theirs.get(key), dict)
+        for name, value in theirs[key].items()
+        if ours[key][name] != value and "${" not in str(ours[key][name])
+    ]
 
 
 def switch_on(own: Document, name: str) -> Document:
@@ -135,15 +168,26 @@ def fault(name: str, entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _twin(own: Document, server: Server, chosen: Container[str]) -> str | None:
-    """Return the name of our server that is the same; an enabled one first, then one of the same name."""
+def _twin(own: Document, server: Server, chosen: Container[str], before: Mapping[str, Any]) -> str | None:
+    """Return the name of our server that is the same; an enabled one first, then one of the same name.
+
+    Of those that were there `before`, one of the same name may have other values, if none is quite the same.
+    """
     same = {name: entry for name, entry in own.members((ROOT,)).items() if is_same(server, entry)}
+    if not same:
+        named = {name: before[name] for name in before if _is_called(name, server.name)}
+        same = {name: entry for name, entry in named.items() if _is_same_but_for_values(server, entry)}
     names = [name for name in same if name == server.name or server.name not in chosen]
     return min(names, key=lambda name: (entries.is_disabled(same[name]), name != server.name), default=None)
 
 
 def _identity(entry: Mapping[str, Any]) -> list[object]:
     return [*(entry.get(key) or None for key in _STARTED_BY), entry.get("oauth") is False]
+
+
+def _is_called(name: str, original: str) -> bool:
+    """Return whether a server has this name, or the one that it was given beside another of this name."""
+    return name == original or name.removeprefix(f"{original}-").isdecimal()
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:

@@ -343,6 +343,17 @@ def test_replace_keeps_enabled_servers_enabled(home: Place) -> None:
     assert texts(home) == UNTOUCHED
 
 
+def test_a_secret_that_was_moved_out_does_not_come_back(home: Place) -> None:
+    time = {"command": "uvx", "args": ["mcp-server-time"], "env": {"TOKEN": "${file:~/token}"}}
+    remote = {"url": "https://mcp.linear.app/sse", "headers": {"A": "another-header"}}
+    home.configure({"time": time, "linear": remote})
+    ended = home.run("install", "--no-start", "claude-desktop", "cursor", "--replace")
+    assert ended.code == 0
+    servers = json.loads(home.config.read_text())["mcpServers"]
+    assert servers == {"time": time, "linear": remote, "files": IMPORTED["files"], "clock": IMPORTED["time"]}
+    assert "warning: linear: kept yours; it differs from Cursor's in A\n" in ended.err
+
+
 def test_moved_servers_are_restored_into_an_edited_file(home: Place) -> None:
     path = path_of(home, "claude-desktop")
     home.run("install", "--no-start", "claude-desktop", "--replace")

@@ -1,14 +1,17 @@
 """Adding servers of several clients to our configuration."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from search_mcp.clients import document, found
+from search_mcp.clients.known import BY_NAME
 from search_mcp.clients.merging import fault, is_same, merge
 
 X = {"command": "x", "args": ["a"], "env": {"B": "c"}}
 Y: dict[str, Any] = {"command": "y"}
+MOVED_OUT = {**X, "env": {"B": "${file:~/b}"}}
 OFF = {**Y, "enabled": False}
 ON = [("added", "a"), ("enabled", "a")]
 REMOTE = {"type": "http", "url": "https://x"}
@@ -97,6 +100,22 @@ SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[
         {"a": X, "a-2": {"command": "x", "args": ["a"]}},
         [("added", "a-2")],
     ),
+    ("one whose secret was moved out", {"a": MOVED_OUT}, [("a", X)], {"a": MOVED_OUT}, [("present", "a")]),
+    (
+        "one whose secret was moved out, beside another of its name",
+        {"a": Y, "a-2": MOVED_OUT},
+        [("a", X)],
+        {"a": Y, "a-2": MOVED_OUT},
+        [("present", "a-2")],
+    ),
+    ("another account of one program", {"a": MOVED_OUT}, [("b", X)], {"a": MOVED_OUT, "b": X}, [("added", "b")]),
+    (
+        "two accounts under one name",
+        {},
+        [("a", X), ("a", {**X, "env": {"B": "d"}})],
+        {"a": X, "a-2": {**X, "env": {"B": "d"}}},
+        [("added", "a"), ("added", "a-2")],
+    ),
     ("ourselves", {}, [("a", {"command": "search-mcp"})], {}, []),
     ("no server", {}, [("a", {"type": "builtin"})], {}, [("skipped", "")]),
     ("what cannot be read", {}, [("a", {**X, "prefix": 3})], {}, [("skipped", "")]),
@@ -132,6 +151,17 @@ def test_filters_of_a_server_that_is_there_already_are_named() -> None:
     _, [twin] = merge(own, [found.typed("b", entry)])
     assert (twin.result, twin.name) == ("present", "a")
     assert twin.notes == ('its "tools" are not taken over: {"deny": ["get-*"]}',)
+
+
+def test_the_variables_with_other_values_are_named() -> None:
+    theirs = {"command": "x", "env": {"A": "theirs", "B": "theirs", "C": "same"}}
+    own = document.read(b"", "jsonc", "f").put(
+        ("mcpServers", "wiki"), {"command": "x", "env": {"A": "${A_TOKEN}", "B": "ours", "C": "same"}}
+    )
+    _, [wiki] = merge(own, [replace(found.typed("wiki", theirs), client=BY_NAME["cursor"])])
+    assert (wiki.result, wiki.notes) == ("present", ("kept yours; it differs from Cursor's in B",))
+    _, [wiki] = merge(own, [found.typed("wiki", theirs)])
+    assert wiki.notes == ("kept yours; it differs from that in B",)
 
 
 def test_a_chosen_name() -> None:
