@@ -68,9 +68,7 @@ def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequen
         return WRONG if troubles else FINE, own.path, names, changed != own.document
     _tell(merged, troubles, options)
     tell_of_bridges(bridged(own.document, changed), screen)
-    if changed != own.document and options.dry_run:
-        screen.text(difference.unified(own.document, changed))
-    elif changed != own.document:
+    if changed != own.document and not options.dry_run:
         screen.note(f"Saved in {own.path}.")
     return report(troubles, screen), own.path, names, changed != own.document
 

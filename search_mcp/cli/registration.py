@@ -114,7 +114,7 @@ def _register(
     for plan in plans:
         with noting(troubles):
             done.append(_install(plan, startup, options.dry_run))
-    show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
+    show(done, troubles, difference.unified(own.document, behind) if plans and options.as_json else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
     used = client_servers.in_use([each.choice for each in done])

@@ -69,7 +69,7 @@ class Done:
 
 
 def show(done: Sequence[Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> None:
-    """Report what was done, and the next steps."""
+    """Report what was done, and the next steps; the commands that our file gets are shown already."""
     screen = options.screen
     if options.as_json:
         errors = [str(each) for each in troubles]
@@ -84,7 +84,7 @@ def show(done: Sequence[Done], troubles: Sequence[ConfigError], own_changes: str
     elif not troubles:
         screen.note("Nothing to do: no configuration file of these clients was found.")
     if options.dry_run:
-        for changes in filter(None, (own_changes, *(each.difference() for each in done))):
+        for changes in filter(None, map(Done.difference, done)):
             screen.text(changes)
     for each in done:
         _tell(each, options)

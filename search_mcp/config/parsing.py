@@ -274,7 +274,8 @@ def _resolve(
     remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
     is_filled = values is not None or not expansion.sources
     complaints = [*faulty, *_complaints(name, entry, command, remote, is_filled=is_filled), *expansion.complaints]
-    written = {"args": args, "env": env, **_secret_parts(entry, remote)}
+    # A command may contain its arguments, by mistake.
+    written = {"command": command.split()[1:], "args": args, "env": env, **_secret_parts(entry, remote)}
     found, unfilled = find_secrets(written), None
     if expansion.sources and values is None:
         unfilled = Unfilled(sources=tuple(expansion.sources), places=places, entry=entry)

@@ -44,8 +44,9 @@ _DECISIVE = (
 )
 """Variables that change the meaning of a command: the program that is found, code it loads, download sources."""
 _RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
-"""A value that is secret in any variable."""
-_PEM = r"\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
+"""A part of an address's path that is secret."""
+_WORD_OR_PEM = r"(?a)[\w.~+=@-]+|\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
+"""A value that can be neither code, a path nor an address, on which a person would judge a command."""
 
 _NAMED = {"env", "envs", "environment", "headers", "http_headers"}
 """Keys of objects whose values are secret, except settings: variables and headers."""
@@ -180,10 +181,14 @@ def shown_text(command: str) -> str:
 
 
 def shown_words(entry: Mapping[str, object]) -> list[str]:
-    """Return the command and the arguments of an entry, with `***` for the secrets in the arguments."""
+    """Return the command and the arguments of an entry, with `***` for the secrets in the arguments.
+
+    A command may contain its arguments, by mistake.
+    """
     args = entry.get("args") or ()
     words = map(str, args if isinstance(args, list | tuple) else [args])
-    return [str(entry.get("command") or ""), *shown_arguments(words)]
+    program, space, rest = str(entry.get("command") or "").partition(" ")
+    return [f"{program}{space}{shown_text(rest)}", *shown_arguments(words)]
 
 
 def shown_variable(name: str, value: str) -> str | None:
@@ -193,7 +198,7 @@ def shown_variable(name: str, value: str) -> str | None:
     decides = name.upper() in _PLACES or re.fullmatch(_DECISIVE, name)
     if decides and not (_ends_like_secret(name) and _is_token(value)):
         return _shown_urls(value)
-    if _is_called_secret(name) or re.fullmatch(_RANDOM, value) or re.fullmatch(_PEM, value):
+    if _is_called_secret(name) or (is_secret(name, value) and re.fullmatch(_WORD_OR_PEM, value)):
         return None
     return _shown_urls(value)
 

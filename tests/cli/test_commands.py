@@ -120,6 +120,19 @@ def test_check_of_some_servers(toolbox: Place) -> None:
     assert "\n1 failed; 0 tools\n\ndying\n  it exited with code 1; end of its stderr: no licence found\n" in ended.out
 
 
+def test_a_secret_in_a_command_with_its_arguments_is_not_shown(configured: Configured) -> None:
+    place = configured(words={"command": "nothing --token s3cret-value"})
+    for command in (["check"], ["check", "words"], ["servers"], ["config", "validate"], ["list"]):
+        ended = place.run(*command)
+        assert "s3cret-value" not in ended.out + ended.err
+    assert "nothing --token ***" in place.run("check").out
+    file = place.folder / "other.json"
+    file.write_text(json.dumps({"mcpServers": {"other": {"command": "none --token s3cret-value"}}}))
+    ended = place.run("import", "--dry-run", str(file))
+    assert "'none --token ***'" in ended.out
+    assert "s3cret-value" not in ended.out + ended.err
+
+
 def test_check_shows_no_secret_of_the_arguments(configured: Configured) -> None:
     words = ["--api-key", "s3cr3t", "--header", "Authorization: Bearer s4cr3t", "postgresql://me:s5cr3t@x/y"]
     ended = configured(dying=server("dying", *words)).run("check", "dying")

@@ -163,7 +163,7 @@ def test_trust_for_scripts(place: Place, theirs: Path) -> None:
     )
     ended = place.run("config", "trust", "--json", "--dry-run", str(theirs))
     (told,) = ended.json["servers"]
-    assert told == {"name": "evil", "enabled": True, "program": ["x --token '***'", "env: API_KEY MODE=fast"]}
+    assert told == {"name": "evil", "enabled": True, "program": ["x --token '***'", "env: API_KEY MODE"]}
     assert (ended.json["trusted"], ended.json["config"], "s3cret" in ended.out) == (False, str(theirs), False)
 
 

@@ -160,11 +160,11 @@ def test_import_without_writing(home: Place) -> None:
     ended = home.run("import", "--no-start", "--dry-run")
     assert ended.code == 0
     assert ["time", "Claude Desktop  would add"] in [row.split(maxsplit=1) for row in ended.out.splitlines()]
-    assert '+      "url": "https://mcp.linear.app/sse",\n' in ended.out
+    assert ended.out.count("https://mcp.linear.app/sse") == 1
     assert "s3cret" not in ended.out + ended.err
     shown = home.run("import", "--no-start", "--dry-run", "--json").json
     assert shown["config"] == str(own_path(home))
-    assert shown["difference"] in ended.out
+    assert '+      "url": "https://mcp.linear.app/sse",\n' in shown["difference"]
     assert "s3cret" not in json.dumps(shown)
     assert not own_path(home).exists()
 
@@ -203,7 +203,7 @@ def test_import_enables_servers_that_are_enabled_in_a_client(home: Place) -> Non
     assert home.run("import", "--no-start", "one.json").code == 0
     assert own_servers(home) == {"one": {"command": "x", "enabled": False}}
     ended = home.run("import", "--no-start", "two.json", "--dry-run")
-    assert '+      "enabled": true' in ended.out
+    assert "would enable as one" in ended.out
     ended = home.run("import", "--no-start", "two.json")
     assert ended.out.startswith("one\n  x\n")
     assert "enabled as one" in ended.out

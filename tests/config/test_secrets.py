@@ -177,6 +177,11 @@ SHOWN_VARIABLES = [
     ("GIT_TOKEN", "s3cret", None),
     ("GIT_TOKEN", "$(evil)", "$(evil)"),
     ("MINE", "abcdefgh12345678", None),
+    ("MINE", "hunter2", None),
+    ("MINE", "production", "production"),
+    ("MINE", "${TOKEN}", "${TOKEN}"),
+    ("MINE", "/repo/evil.sh", "/repo/evil.sh"),
+    ("API", "https://evil", "https://evil"),
     ("MINE", "-----BEGIN RSA X-----\nMIIE\n-----END RSA X-----\n", None),
 ]
 
@@ -234,6 +239,8 @@ def test_a_text_of_which_little_is_left_is_quoted_without_parts_of_secrets() -> 
     [
         ({"command": "npx", "args": ["--token", "s3cret"]}, ["npx", "--token", "***"]),
         ({"command": "npx", "args": "one"}, ["npx", "one"]),
+        ({"command": "prog --token s3cret -v", "args": ["a"]}, ["prog --token *** -v", "a"]),
+        ({"command": "TOKEN=evil x"}, ["TOKEN=evil x"]),
         ({}, [""]),
     ],
 )
