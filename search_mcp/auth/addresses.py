@@ -20,6 +20,12 @@ from search_mcp.config.addresses import is_loopback
 _ENDS_IN_NUMBER = re.compile(r"(?ai)(?:.*\.)?(?:\d+|0x[\da-f]*)\.?")
 """A host that some resolvers read as an IPv4 address, such as `2130706433` and `0x7f.1`."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_ONE_OWNER = (
+    frozenset({"https://accounts.google.com", "https://oauth2.googleapis.com"}),
+    frozenset({"https://www.figma.com", "https://api.figma.com"}),
+)
+"""Hosts of one authorization server. Any others count as unrelated, also within one domain: whoever has a name in
+`github.io` or `vercel.app` owns no other name there."""
 
 
 class Reach(IntEnum):
@@ -111,6 +117,12 @@ def origin(url: str) -> str:
     host = f"[{host}]" if ":" in host else host
     default = {"https": 443, "http": 80}.get(parts.scheme)
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
+
+
+def have_one_owner(*urls: str) -> bool:
+    """Return whether URLs are of one host and port, or of hosts that are known to belong together."""
+    origins = {origin(url) for url in urls}
+    return len(origins) == 1 or any(origins <= each for each in _ONE_OWNER)
 
 
 def canonical(url: str) -> str:

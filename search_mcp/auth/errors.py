@@ -1,5 +1,7 @@
 """Errors of logins. Their texts contain no token, code, verifier or secret."""
 
+from collections.abc import Mapping
+
 from search_mcp.model.visible import one_line
 
 LONGEST_QUOTE = 200
@@ -19,6 +21,20 @@ class AddressRefused(AuthError):
 
     def __str__(self) -> str:
         return f"the address of its {self.purpose} is not used: {self.why}: {quoted(self.url)}"
+
+
+class SeveralHosts(AuthError):
+    """The user would log in at one host, and another one would get the tokens; a person has to accept that."""
+
+    def __init__(self, hosts: Mapping[str, str]) -> None:
+        """Make the error; `hosts` are those of the parts of the authorization server, by part."""
+        super().__init__(hosts)
+        self.hosts = hosts
+
+    def __str__(self) -> str:
+        return (
+            f"its login uses several hosts, which you have to accept: {', '.join(dict.fromkeys(self.hosts.values()))}"
+        )
 
 
 class NotNeeded(AuthError):

@@ -6,7 +6,7 @@ The caller shows the address; nothing here opens a browser.
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ import anyio
 
 from search_mcp.auth.callback import FAILED, LOGGED_IN, Answer, Callback, callback, pasted
 from search_mcp.auth.challenges import Challenge, bearer
-from search_mcp.auth.errors import AuthError, NotNeeded, Unavailable
+from search_mcp.auth.errors import AuthError, NotNeeded, SeveralHosts, Unavailable
 from search_mcp.auth.fetching import Fetcher
 from search_mcp.auth.login import Pending, begin, finish, is_for, log_in_as_client
 from search_mcp.auth.records import Login
@@ -38,14 +38,16 @@ async def log_in(
     store: LoginStore,
     show: Show,
     *,
+    accepted: Mapping[str, str] | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
     """Log in with a browser on this computer.
 
     Raises:
+        SeveralHosts: the user has to accept them.
         AuthError: it failed.
     """
-    attempt = _Attempt(settings, store, run)
+    attempt = _Attempt(settings, store, run, accepted)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, before)
@@ -58,6 +60,7 @@ async def log_in_without_browser(
     store: LoginStore,
     ask: Ask,
     *,
+    accepted: Mapping[str, str] | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
     """Log in with a browser on another computer: the user copies the address to it, and its last address back.
@@ -65,9 +68,10 @@ async def log_in_without_browser(
     A browser on this computer, or one whose connections are forwarded to it, needs no copying.
 
     Raises:
+        SeveralHosts: the user has to accept them.
         AuthError: it failed.
     """
-    attempt = _Attempt(settings, store, run)
+    attempt = _Attempt(settings, store, run, accepted)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, before)
@@ -143,8 +147,14 @@ async def log_out_by_name(name: str, store: LoginStore, *, run: RunBlocking = ru
 class _Attempt:
     """One attempt to log in: its steps, carried out in a thread."""
 
-    def __init__(self, settings: LoginSettings, store: LoginStore, run: RunBlocking) -> None:
-        self._settings, self._store, self._run = settings, store, run
+    def __init__(
+        self,
+        settings: LoginSettings,
+        store: LoginStore,
+        run: RunBlocking,
+        accepted: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings, self._store, self._run, self._accepted = settings, store, run, accepted
 
     async def begin(self, redirect_uri: str, before: Login | None) -> Pending:
         settings = self._settings
@@ -153,11 +163,18 @@ class _Attempt:
             fetcher = Fetcher(settings.url, settings.ca_file)
             asked = fetcher.run(_challenge(settings.url))
             steps = begin(
-                settings, redirect_uri, _random, reach=fetcher.reach, now=time.time(), challenge=asked, before=before
+                settings,
+                redirect_uri,
+                _random,
+                reach=fetcher.reach,
+                now=time.time(),
+                challenge=asked,
+                before=before,
+                accepted=self._accepted,
             )
             try:
                 return fetcher.run(steps)
-            except Unavailable:
+            except (SeveralHosts, Unavailable):
                 raise
             except AuthError as exc:
                 if asked is not None:

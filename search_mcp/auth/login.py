@@ -6,13 +6,13 @@ Sources: basic/authorization of 2026-07-28; RFC 7636 (PKCE), RFC 9207 (`iss`).
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from search_mcp.auth import scopes
-from search_mcp.auth.addresses import Reach
+from search_mcp.auth.addresses import Reach, have_one_owner, origin
 from search_mcp.auth.challenges import Challenge
-from search_mcp.auth.errors import AuthError, Refused, quoted
+from search_mcp.auth.errors import AuthError, Refused, SeveralHosts, quoted
 from search_mcp.auth.metadata import discover
 from search_mcp.auth.records import Login
 from search_mcp.auth.registration import Registration, configured, register
@@ -57,10 +57,12 @@ def begin(
     now: float,
     challenge: Challenge | None = None,
     before: Login | None = None,
+    accepted: Mapping[str, str] | None = None,
 ) -> Steps[Pending]:
-    """Prepare a login; `before` is the login that it replaces.
+    """Prepare a login; `before` is the login that it replaces, and `accepted` what the user accepted of `SeveralHosts`.
 
     Raises:
+        SeveralHosts: the user has to accept them.
         AuthError: that is not possible.
     """
     stored = before.client if before else None
@@ -74,6 +76,16 @@ def begin(
     # MUST refuse to proceed."
     if "S256" not in (server.code_challenge_methods_supported or ()):
         raise AuthError(f"the authorization server {quoted(server.issuer)} does not support PKCE with S256")
+    # A hostile server can name the authorization endpoint of an honest one, at which the user logs in, beside a token
+    # endpoint of its own, which is then sent the code and the verifier.
+    parts = {
+        "login page": server.authorization_endpoint,
+        "token endpoint": server.token_endpoint,
+        "issuer": server.issuer,
+    }
+    hosts = {part: origin(url).partition("://")[2] for part, url in parts.items()}
+    if not have_one_owner(*parts.values()) and hosts != accepted:
+        raise SeveralHosts(hosts)
     wanted = scopes.chosen(
         challenge.scopes if challenge else (),
         settings.scopes,

@@ -4,7 +4,8 @@ Decides what the user is shown and asked, the time limit, and the remedy of each
 """
 
 import sys
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -13,15 +14,16 @@ import anyio
 
 from search_mcp.auth import interactive
 from search_mcp.auth.callback import pasted
-from search_mcp.auth.errors import AddressRefused, AuthError, NotNeeded, Refused, Unavailable
+from search_mcp.auth.errors import AddressRefused, AuthError, NotNeeded, Refused, SeveralHosts, Unavailable
 from search_mcp.auth.interactive import Ended
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings, login_settings
 from search_mcp.auth.store import LoginStore
-from search_mcp.backends import secret_sources
+from search_mcp.backends import cache, secret_sources
 from search_mcp.backends.command_cache import FreshLists
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.secret_sources import SourceError
+from search_mcp.backends.server_calls import login_remedy
 from search_mcp.cli import browser
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
@@ -31,7 +33,8 @@ from search_mcp.cli.problem import FINE, Problem, cut
 from search_mcp.cli.session import Session, run, run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.folders import logins_folder
+from search_mcp.folders import cache_folder, logins_folder
+from search_mcp.gateway.person import OPENING
 from search_mcp.model.names import Kind, State
 
 LOGIN_SECONDS = 300.0
@@ -40,14 +43,19 @@ LOGIN_SECONDS = 300.0
 T = TypeVar("T")
 
 
-def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: bool) -> int:
-    """Log in to a server, and list its tools with the new login.
+def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: bool, is_sure: bool) -> int:
+    """Log in to a server, and list its tools with the new login; `is_sure` accepts all hosts of the login.
 
     Raises:
         Problem: it failed.
     """
     screen = options.screen
-    run_alone(partial(_log_in, server, screen, by_hand=by_hand))
+    attempt = partial(_log_in, server, screen, by_hand=by_hand)
+    try:
+        run_alone(attempt)
+    except SeveralHosts as exc:
+        _accept(exc.hosts, server, screen, is_sure=is_sure)
+        run_alone(partial(attempt, accepted=exc.hosts))
     if not server.enabled:
         screen.text(f"Logged in to {server.name}, which is disabled; `{server.command_for('enable')}` enables it.")
         return FINE
@@ -56,14 +64,34 @@ def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: b
     return FINE
 
 
-async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> Login:
+def _accept(hosts: Mapping[str, str], server: ServerConfig, screen: Terminal, *, is_sure: bool) -> None:
+    """Show the hosts of a login, and ask whether they belong together.
+
+    Raises:
+        Problem: they do not.
+    """
+    screen.warning(
+        f"the login of {server.name} uses several hosts. A hostile server could send you to the login page of another "
+        "provider in this way, and get access to your account there."
+    )
+    for part, host in hosts.items():
+        screen.note(f"  {part}: {host}")
+    if not screen.agrees("Do all of them belong to one provider that you trust?", is_sure=is_sure):
+        raise Problem(f"no login to {server.name}: you did not accept the hosts of its login")
+
+
+async def _log_in(
+    server: ServerConfig, screen: Terminal, *, by_hand: bool, accepted: Mapping[str, str] | None = None
+) -> Login:
     server = await _filled(server, screen)
     assert server.remote is not None
     settings, store = login_settings(server.name, server.remote), LoginStore(logins_folder())
     with anyio.move_on_after(LOGIN_SECONDS):
         try:
-            return await _attempt(settings, store, server, screen, by_hand=by_hand)
+            return await _attempt(settings, store, server, screen, accepted, by_hand=by_hand)
         except AuthError as exc:
+            if isinstance(exc, SeveralHosts) and accepted is None:
+                raise  # the user is asked
             why, again = server.redactor(str(exc)), _command(server, by_hand=by_hand)
             raise Problem(f"no login to {server.name}: {why}", _remedy(exc, again)) from exc
         except OSError as exc:
@@ -95,13 +123,21 @@ async def _filled(server: ServerConfig, screen: Terminal) -> ServerConfig:
 
 
 async def _attempt(
-    settings: LoginSettings, store: LoginStore, server: ServerConfig, screen: Terminal, *, by_hand: bool
+    settings: LoginSettings,
+    store: LoginStore,
+    server: ServerConfig,
+    screen: Terminal,
+    accepted: Mapping[str, str] | None,
+    *,
+    by_hand: bool,
 ) -> Login:
     if settings.grant == "client_credentials":
         return await interactive.log_in_by_credentials(settings, store)
     if by_hand:
-        return await interactive.log_in_without_browser(settings, store, partial(_ask, server, screen))
-    return await interactive.log_in(settings, store, partial(_open, server, screen))
+        return await interactive.log_in_without_browser(
+            settings, store, partial(_ask, server, screen), accepted=accepted
+        )
+    return await interactive.log_in(settings, store, partial(_open, server, screen), accepted=accepted)
 
 
 async def _open(server: ServerConfig, screen: Terminal, url: str) -> None:
@@ -215,7 +251,16 @@ def log_out(server: ServerConfig, screen: Terminal) -> None:
     if ended is None:
         screen.text(f"{server.name} was not logged in.")
     else:
+        _record_need(server)
         _tell(ended, screen)
+
+
+def _record_need(server: ServerConfig) -> None:
+    """Record that a server needs a login, as if it had refused a request: `auth status` contacts no server."""
+    assert server.remote is not None
+    key = cache.fingerprint(server, server.remote.url, OPENING)
+    missing = cache.failure(server, login_remedy(server, ""), time.time(), needs_login=True)
+    cache.CatalogCache(cache_folder()).store_failure(key, missing)
 
 
 def log_out_by_name(name: str, screen: Terminal) -> bool:

@@ -47,12 +47,15 @@ def login(
             "or one line from stdin.",
         ),
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Log in without asking, also if the login uses several hosts.")
+    ] = False,
 ) -> int:
     """Log in to a remote server in the browser."""
     config, _ = options.configuration()
     server = _with_login(config, name) if name is not None else _only_one_to_log_in(config)
     work: Any = import_module("search_mcp.cli.logging_in")
-    code: int = work.log_in(config, server, options, by_hand=no_browser)
+    code: int = work.log_in(config, server, options, by_hand=no_browser, is_sure=yes)
     return code
 
 
@@ -117,7 +120,7 @@ def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path
         screen.note(f"`{_command(needed)}` logs in.")
     unknown = [each.server.name for each in found if each.state == NONE]
     if unknown:
-        screen.note(f"`{inventory.check_command(config, unknown)}` finds out.")
+        screen.note(f"`{inventory.check_command(config, unknown)}` shows whether they need a login.")
     if others:
         command = f"search-mcp auth logout {for_shell(others[0]) if len(others) == 1 else 'NAME'}"
         screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{command}` deletes them.")

@@ -25,6 +25,9 @@ class Authorization(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), self.handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.login_page = f"{self.url}/authorization"
+        """The authorization endpoint in its metadata."""
+        self.names_issuer = True
         self.lifetime: float | None = 3600
         self.scopes = ""
         """Scopes that a call needs."""
@@ -47,6 +50,8 @@ class Authorization(ThreadingHTTPServer):
         self.codes: dict[str, dict[str, str]] = {}
         self.calls: list[int] = []
         """Statuses of the answers to calls."""
+        self.sent: list[str] = []
+        """The codes that it was sent."""
         self.redeemed = 0
         self.logged_out: list[str] = []
         self.revokes = True
@@ -66,6 +71,7 @@ class Authorization(ThreadingHTTPServer):
             if form["grant_type"] == "client_credentials":
                 return 200, self.tokens(form.get("scope", ""))
             if form["grant_type"] == "authorization_code":
+                self.sent.append(form["code"])
                 asked = self.codes.pop(form["code"], None)
                 return (200, self.tokens(asked.get("scope", ""))) if asked else (400, {"error": "invalid_grant"})
             if not self.knows_client:
@@ -107,19 +113,19 @@ class Requests(BaseHTTPRequestHandler):
         if url.path.startswith("/.well-known/oauth-protected-resource"):
             self.reply(200, {"resource": f"{here}/mcp", "authorization_servers": [here]})
         elif url.path == "/.well-known/oauth-authorization-server":
-            endpoints = {
-                f"{name}_endpoint": f"{here}/{name}"
-                for name in ("authorization", "token", "registration", "revocation")
+            endpoints = {f"{name}_endpoint": f"{here}/{name}" for name in ("token", "registration", "revocation")}
+            rest = {
+                "authorization_endpoint": self.server.login_page,
+                "code_challenge_methods_supported": ["S256"],
+                "authorization_response_iss_parameter_supported": self.server.names_issuer,
             }
-            rest = {"code_challenge_methods_supported": ["S256"]}
-            self.reply(
-                200, {"issuer": here, **endpoints, **rest, "authorization_response_iss_parameter_supported": True}
-            )
+            self.reply(200, {"issuer": here, **endpoints, **rest})
         elif url.path == "/authorization":
             asked = {name: value for name, (value,) in parse_qs(url.query).items()}
             code = f"code-{len(self.server.codes)}"
             self.server.codes[code] = asked
-            answer = urlencode({"code": code, "state": asked["state"], "iss": here})
+            issuer = {"iss": here} if self.server.names_issuer else {}
+            answer = urlencode({"code": code, "state": asked["state"], **issuer})
             self.reply(302, Location=f"{asked['redirect_uri']}?{answer}")
         elif url.path == "/mcp" and self.server.refused_streams is not None:
             self.server.refused_streams += 1

@@ -10,7 +10,7 @@ import pytest
 from auth.scripted import ISSUER, SERVER, WELL_KNOWN, Script, document, metadata, resource
 from search_mcp.auth.addresses import Reach
 from search_mcp.auth.challenges import Challenge
-from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.errors import AuthError, Refused, SeveralHosts, Unavailable
 from search_mcp.auth.login import Pending, begin, code_challenge, code_of, finish, is_for, log_in_as_client
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
@@ -30,10 +30,18 @@ def pending(
     settings: LoginSettings = SETTINGS,
     challenge: Challenge | None = None,
     before: Login | None = None,
+    accepted: Mapping[str, str] | None = None,
 ) -> Pending:
     texts = iter(["state", "verifier"])
     steps = begin(
-        settings, REDIRECT, lambda: next(texts), reach=Reach.PUBLIC, now=NOW, challenge=challenge, before=before
+        settings,
+        REDIRECT,
+        lambda: next(texts),
+        reach=Reach.PUBLIC,
+        now=NOW,
+        challenge=challenge,
+        before=before,
+        accepted=accepted,
     )
     return script.run(steps)
 
@@ -98,6 +106,52 @@ def test_the_challenge_of_pkce() -> None:
 def test_a_server_without_pkce_is_refused(methods: list[str] | None) -> None:
     with pytest.raises(AuthError, match="does not support PKCE"):
         pending(Script({**WELL_KNOWN, METADATA: metadata(code_challenge_methods_supported=methods)}))
+
+
+@pytest.mark.parametrize(
+    ("issuer", "page", "token"),
+    [
+        (ISSUER, "https://honest.example/authorize", f"{ISSUER}/token"),
+        (ISSUER, f"{ISSUER}/authorize", "https://evil.example/token"),
+        (ISSUER, "https://honest.example/authorize", "https://honest.example/token"),
+        (ISSUER, f"{ISSUER}:8443/authorize", f"{ISSUER}/token"),
+        ("https://me.github.io", "https://you.github.io/authorize", "https://me.github.io/token"),
+        ("https://evil.example", "https://accounts.google.com/authorize", "https://oauth2.googleapis.com/token"),
+    ],
+)
+def test_a_login_at_one_host_whose_tokens_go_to_another_is_accepted_by_a_person(
+    issuer: str, page: str, token: str
+) -> None:
+    there = {
+        AT_PATH: resource(authorization_servers=[issuer]),
+        f"{issuer}/.well-known/oauth-authorization-server": metadata(
+            issuer=issuer, authorization_endpoint=page, token_endpoint=token
+        ),
+        f"{issuer}/register": document(client_id="registered"),
+    }
+    script = Script(there)
+    with pytest.raises(SeveralHosts) as refusal:
+        pending(script)
+    hosts = {part: urlsplit(url).netloc for part, url in (("login page", page), ("token endpoint", token))}
+    assert refusal.value.hosts == {**hosts, "issuer": urlsplit(issuer).netloc}
+    assert f"{issuer}/register" not in script.urls
+    assert pending(Script(there), accepted=refusal.value.hosts).token_endpoint == token
+    with pytest.raises(SeveralHosts):
+        pending(Script(there), accepted={**refusal.value.hosts, "token endpoint": "another.example"})
+
+
+def test_the_hosts_of_google_belong_together() -> None:
+    google = "https://accounts.google.com"
+    there = {
+        AT_PATH: resource(authorization_servers=[google]),
+        f"{google}/.well-known/oauth-authorization-server": metadata(
+            issuer=google,
+            authorization_endpoint=f"{google}/o/oauth2/v2/auth",
+            token_endpoint="https://oauth2.googleapis.com/token",
+        ),
+        f"{google}/register": document(client_id="registered"),
+    }
+    assert pending(Script(there)).token_endpoint == "https://oauth2.googleapis.com/token"
 
 
 def test_no_secret_is_shown_of_a_login() -> None:

@@ -158,13 +158,46 @@ def test_a_login_that_the_user_refuses(by_hand: ByHand) -> None:
     )
 
 
+@pytest.fixture
+def mixed(there: Place, server: Authorization) -> Iterator[Authorization]:
+    """A server whose metadata names the login page of an honest one, which is returned."""
+    with authorization() as honest:
+        server.login_page = honest.login_page
+        server.names_issuer = honest.names_issuer = False
+        yield honest
+
+
+HOSTS = "login page: {honest}\n  token endpoint: {server}\n  issuer: {server}"
+
+
+@POSIX
+@pytest.mark.parametrize(("answer", "code", "sent"), [("n", 1, []), ("y", 1, ["code-0"])])
+def test_a_code_goes_to_another_host_than_that_of_the_login_only_if_the_user_agrees(
+    there: Place, server: Authorization, mixed: Authorization, answer: str, code: int, sent: list[str]
+) -> None:
+    screen = Screen(there, "auth", "login")
+    screen.wait_for("[y/N]")
+    assert HOSTS.format(honest=urlsplit(mixed.url).netloc, server=urlsplit(server.url).netloc) in screen.shown
+    screen.press(f"{answer}\n")
+    assert screen.end() == code
+    assert server.sent == sent
+    assert len(mixed.codes) == len(sent)
+
+
+def test_several_hosts_are_accepted_with_yes(there: Place, server: Authorization, mixed: Authorization) -> None:
+    server.codes["code-0"] = {"scope": ""}  # which the honest one gives
+    ended = there.run("auth", "login", "--yes")
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, "Logged in to files: 1 tool."), ended.err
+    assert HOSTS.format(honest=urlsplit(mixed.url).netloc, server=urlsplit(server.url).netloc) in ended.err
+
+
 def test_a_logout_revokes_and_deletes(there: Place, server: Authorization) -> None:
     assert there.run("auth", "login").code == 0
     ended = there.run("auth", "logout")
     assert (ended.code, ended.out) == (0, "Logged out of files: its tokens are revoked and deleted.\n")
     assert server.logged_out == ["refresh-1"]
     assert logins(there) == []
-    assert states(there) == {"files": "none"}
+    assert states(there) == {"files": "needs a login"}
     assert "needs a login" in there.run("check").out
     assert states(there) == {"files": "needs a login"}
     assert there.run("list").out == "files: 1 tool\nfiles.say  Say it\n\n1 tool of 1 server\n"
@@ -243,7 +276,7 @@ def test_the_status_of_servers_without_a_login(place: Place) -> None:
         "machine  automatic  by its client id and secret",
         "broken   failed     WebSocket servers are not supported; use its https address",
     ]
-    assert ended.err == "`search-mcp check open` finds out.\n"
+    assert ended.err == "`search-mcp check open` shows whether they need a login.\n"
     assert "s3cret" not in ended.out
 
 

@@ -105,6 +105,19 @@ async def test_the_client_is_asked_to_open_the_address_of_the_login(there: Reach
     assert complete.params["elicitationId"] == question.params["elicitationId"]
 
 
+async def test_a_login_of_several_hosts_is_not_asked_for_in_a_call(there: Reached, protected: Authorization) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    protected.login_page = "http://localhost:9/authorization"
+    agree(there, Browser())
+    message, _ = await there.error("say", {"text": "hello"})
+    host = protected.url.removeprefix("http://")
+    assert message == (
+        "MCP server 'there' needs a login (its login uses several hosts, which you have to accept: "
+        f"localhost:9, {host}): run search-mcp auth login there"
+    )
+    assert there.person.questions == []
+
+
 async def test_one_login_serves_all_calls_that_wait(there: Reached) -> None:
     await there.state(State.NEEDS_LOGIN)
     browser = Browser()
