@@ -272,6 +272,8 @@ def _is_revoked(login: Login, ca_file: str | None) -> bool:
     """Revoke the tokens of a login (RFC 7009); return whether that succeeded: they are deleted here in any case."""
     if login.tokens is None or login.revocation_endpoint is None:
         return False
+    if login.client.auth_method != "none" and login.client.client_secret is None:
+        return False
     try:
         return Fetcher(login.url, ca_file).run(_revoke(login, login.tokens, login.revocation_endpoint))
     except AuthError:

@@ -67,6 +67,12 @@ class Login(Struct, frozen=True, kw_only=True):
         """Whether its tokens can be renewed without the user."""
         return self.tokens is not None and self.tokens.refresh_token is not None
 
+    def with_secret(self, secret: str | None) -> "Login":
+        """Return the record with this secret of a client that the configuration has; other clients keep theirs."""
+        if self.client.source != "configured":
+            return self
+        return replace(self, client=replace(self.client, client_secret=secret))
+
     def over(self, reason: str, *, is_client_forgotten: bool = False) -> "Login":
         """Return the record of this login after its end."""
         client = replace(self.client, is_forgotten=True) if is_client_forgotten else self.client

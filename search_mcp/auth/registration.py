@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Literal
 from urllib.parse import quote_plus
 
+from search_mcp.auth.addresses import have_one_owner
 from search_mcp.auth.errors import AuthError, Refused, Unavailable, quoted
 from search_mcp.auth.metadata import AuthorizationServer
 from search_mcp.auth.settings import LoginSettings
@@ -114,7 +115,7 @@ def configured(
     """Return the client of the configuration.
 
     Raises:
-        AuthError: it was registered with another authorization server.
+        AuthError: it was registered with another authorization server, or its secret may not be sent to this one.
     """
     assert settings.client_id is not None
     is_bound = stored is not None and stored.source == "configured" and stored.client_id == settings.client_id
@@ -123,6 +124,14 @@ def configured(
         raise AuthError(
             f"its authorization server was {quoted(stored.issuer)} and is now {quoted(server.issuer)}; if that is "
             f'right, set "oauth": {{"issuer": "{quoted(server.issuer)}"}} in the entry, with the client ID from there'
+        )
+    is_sent = is_bound and stored is not None and stored.auth_method != "none"
+    is_named = settings.issuer is not None or have_one_owner(settings.url, server.issuer)
+    if settings.client_secret is not None and not (is_named or is_sent):
+        # Any server may name any authorization server, which is then sent the secret.
+        raise AuthError(
+            f'its "clientSecret" is sent only to an authorization server that the entry names: if the client is from '
+            f'{quoted(server.issuer)}, set "issuer": "{quoted(server.issuer)}" in "oauth" of the entry'
         )
     return Registration(
         issuer=server.issuer,

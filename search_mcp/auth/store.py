@@ -1,5 +1,6 @@
 """The stored logins: a folder with one file for each login, readable by the user only.
 
+A secret of the configuration is not stored: it is read from there each time.
 All functions here may block, so they are called in a thread or in another process. A reader needs no lock, because
 files are replaced in one step. A process that changes a login holds its lock from reading to writing, so that a rotated
 refresh token is neither lost nor overwritten.
@@ -38,7 +39,7 @@ class LoginStore:
         Raises:
             OSError: the file exists and cannot be read.
         """
-        return _read(self._path(settings), settings.name)
+        return _read(self._path(settings), settings.name, settings.client_secret)
 
     def state(self, settings: LoginSettings) -> object:
         """Return a value that changes whenever the stored login changes."""
@@ -55,7 +56,7 @@ class LoginStore:
         Raises:
             TimeoutError: another process held it all the time.
         """
-        with self._changing(self._path(settings), settings.name) as change:
+        with self._changing(self._path(settings), settings.name, settings.client_secret) as change:
             yield change
 
     def logins(self) -> list[Login]:
@@ -71,7 +72,7 @@ class LoginStore:
         deleted = []
         for path, login in self._all().items():
             if login.name == name:
-                with self._changing(path, name) as change:
+                with self._changing(path, name, None) as change:
                     deleted.append(change.read() or login)
                     change.delete()
         return deleted
@@ -86,9 +87,9 @@ class LoginStore:
         return found
 
     @contextmanager
-    def _changing(self, path: Path, name: str) -> Iterator["Change"]:
+    def _changing(self, path: Path, name: str, secret: str | None) -> Iterator["Change"]:
         with locked(path.with_suffix(".lock"), self._patience_seconds):
-            yield Change(path, name)
+            yield Change(path, name, secret)
 
     def _path(self, settings: LoginSettings) -> Path:
         digest = hashlib.sha256(payload.encode_bytes(settings.identity)).hexdigest()[:16]
@@ -99,12 +100,12 @@ class LoginStore:
 class Change:
     """One login while this process holds its lock."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
+    def __init__(self, path: Path, name: str, secret: str | None) -> None:
+        self._path, self._name, self._secret = path, name, secret
 
     def read(self) -> Login | None:
         """Read the login; see `LoginStore.read`."""
-        return _read(self._path, self._name)
+        return _read(self._path, self._name, self._secret)
 
     def write(self, login: Login) -> None:
         """Replace the login; it is on the disk when this returns.
@@ -115,7 +116,8 @@ class Change:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.name == "posix":
             self._path.parent.chmod(0o700)  # the folder may have been made by a process with another umask
-        with beside(self._path, protection.sealed(payload.encode_bytes(login)), os.fsync) as new:
+        data = payload.encode_bytes(login.with_secret(None))
+        with beside(self._path, protection.sealed(data), os.fsync) as new:
             take_place(new, self._path)
 
     def delete(self) -> None:
@@ -127,13 +129,13 @@ class Change:
         self._path.unlink(missing_ok=True)
 
 
-def _read(path: Path, name: str) -> Login | None:
+def _read(path: Path, name: str, secret: str | None) -> Login | None:
     try:
         data = read_whole(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return payload.typed(protection.opened(data), Login)
+        return payload.typed(protection.opened(data), Login).with_secret(secret)
     except ValueError:  # its text may quote a token
         log.warning("! the stored login of %s is damaged, or of another version: %s", name, path)
         return None

@@ -36,6 +36,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import cache_folder, logins_folder
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.names import Kind, State
+from search_mcp.wire.structs import replace
 
 LOGIN_SECONDS = 300.0
 """Time that the user has for the login."""
@@ -247,12 +248,25 @@ def log_out(server: ServerConfig, screen: Terminal) -> None:
     """
     assert server.remote is not None
     settings = login_settings(server.name, server.remote)
+    if server.unfilled is not None:
+        settings = replace(settings, client_secret=_secret(server, screen))
     ended = _deleted(lambda: interactive.log_out(settings, LoginStore(logins_folder())), server.name)
     if ended is None:
         screen.text(f"{server.name} was not logged in.")
     else:
         _record_need(server)
         _tell(ended, screen)
+
+
+def _secret(server: ServerConfig, screen: Terminal) -> str | None:
+    """Read the secret of the client; without it, the tokens are deleted and not revoked."""
+    try:
+        filled = run_alone(partial(_filled, server, screen))
+    except Problem as exc:
+        screen.detail(str(exc))
+        return None
+    assert filled.remote is not None
+    return login_settings(filled.name, filled.remote).client_secret
 
 
 def _record_need(server: ServerConfig) -> None:

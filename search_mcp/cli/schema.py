@@ -58,7 +58,7 @@ ABOUT: Final[Mapping[str, str]] = {
     ),
     "oauth": "The login at a remote server; false: never log in. Not used if the headers have Authorization.",
     "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
-    "clientSecret": f"Secret of that client. {_SECRETS}",
+    "clientSecret": f"Secret of that client, sent only to `issuer`, or to the host of `url`. {_SECRETS}",
     "clientMetadataUrl": "Address of a Client ID Metadata Document, used where the server supports it. "
     f"{_PLACEHOLDERS}",
     "grant": "authorization_code: a person logs in, in a browser. client_credentials: the client's id and secret are "

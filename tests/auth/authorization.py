@@ -54,6 +54,8 @@ class Authorization(ThreadingHTTPServer):
         """The codes that it was sent."""
         self.redeemed = 0
         self.logged_out: list[str] = []
+        self.proofs: list[str] = []
+        """The headers that proved who the client is when tokens were revoked."""
         self.revokes = True
         self.revoked = 0
         """How often a spent refresh token came back, after which all tokens are void."""
@@ -139,6 +141,7 @@ class Requests(BaseHTTPRequestHandler):
             self.reply(201, {"client_id": "registered", "redirect_uris": json.loads(body)["redirect_uris"]})
         elif self.path == "/revocation":
             self.server.logged_out += parse_qs(body)["token"]
+            self.server.proofs += self.headers.get_all("Authorization") or []
             self.reply(200 if self.server.revokes else 503)
         elif self.path == "/token":
             status, content = self.server.token({name: value for name, (value,) in parse_qs(body).items()})

@@ -214,7 +214,12 @@ def test_whose_answer_it_is() -> None:
 
 def test_a_client_of_the_configuration_comes_first() -> None:
     settings = LoginSettings(
-        name="files", url=SERVER, client_id="mine", client_secret="s:cret", client_metadata_url="u"
+        name="files",
+        url=SERVER,
+        client_id="mine",
+        client_secret="s:cret",
+        client_metadata_url="u",
+        issuer=ISSUER,
     )
     script = Script(WELL_KNOWN)
     script.run(finish(settings, pending(script, settings), answer(), NOW))
@@ -226,7 +231,7 @@ def test_a_client_of_the_configuration_comes_first() -> None:
 
 @pytest.mark.parametrize(("supported", "is_in_form"), [(["client_secret_post"], True), (None, False), ([], False)])
 def test_the_secret_goes_where_the_server_wants_it(supported: list[str] | None, is_in_form: bool) -> None:
-    settings = LoginSettings(name="files", url=SERVER, client_id="mine", client_secret="secret")
+    settings = LoginSettings(name="files", url=SERVER, client_id="mine", client_secret="secret", issuer=ISSUER)
     script = Script({**WELL_KNOWN, METADATA: metadata(token_endpoint_auth_methods_supported=supported)})
     script.run(finish(settings, pending(script, settings), answer(), NOW))
     assert ("client_secret" in script.form()) is is_in_form
@@ -415,7 +420,13 @@ def test_the_lifetime_of_a_token(given: object, seconds: float | None) -> None:
 # Client credentials
 
 MACHINE = LoginSettings(
-    name="files", url=SERVER, client_id="mine", client_secret="secret", grant="client_credentials", scopes=("a", "b")
+    name="files",
+    url=SERVER,
+    client_id="mine",
+    client_secret="secret",
+    issuer=ISSUER,
+    grant="client_credentials",
+    scopes=("a", "b"),
 )
 
 
@@ -426,6 +437,34 @@ def test_a_client_logs_in_without_a_user() -> None:
     assert (login.access_token, login.wanted_scopes) == ("access", ("a", "b"))
     with pytest.raises(AuthError, match="needs"):
         script.run(log_in_as_client(replace(MACHINE, client_secret=None), reach=Reach.PUBLIC, now=NOW))
+
+
+NOWHERE = "is sent only to an authorization server that the entry names"
+
+
+def test_a_secret_is_not_sent_to_an_authorization_server_that_only_the_mcp_server_names() -> None:
+    script = Script(WELL_KNOWN)
+    machine, person = replace(MACHINE, issuer=None), replace(MACHINE, issuer=None, grant="authorization_code")
+    with pytest.raises(AuthError, match=f'{NOWHERE}.* set "issuer": "{ISSUER}"'):
+        script.run(log_in_as_client(machine, reach=Reach.PUBLIC, now=NOW))
+    with pytest.raises(AuthError, match=NOWHERE):
+        pending(script, person)
+    assert not any(each.method == "POST" for each in script.requests)
+
+
+def test_a_secret_is_sent_to_the_host_of_the_server_and_where_it_was_sent_before() -> None:
+    machine, here = replace(MACHINE, issuer=None), "https://mcp.example.com"
+    at_host = {
+        f"{here}/.well-known/oauth-authorization-server": metadata(issuer=here),
+        f"{here}/token": document(access_token="access"),
+    }
+    assert Script(at_host).run(log_in_as_client(machine, reach=Reach.PUBLIC, now=NOW)).issuer == here
+    before = Script(WELL_KNOWN).run(log_in_as_client(MACHINE, reach=Reach.PUBLIC, now=NOW)).with_secret(None)
+    again = Script(WELL_KNOWN).run(log_in_as_client(machine, reach=Reach.PUBLIC, now=NOW, before=before))
+    assert again.issuer == ISSUER
+    without = replace(before, client=replace(before.client, auth_method="none"))
+    with pytest.raises(AuthError, match=NOWHERE):
+        Script(WELL_KNOWN).run(log_in_as_client(machine, reach=Reach.PUBLIC, now=NOW, before=without))
 
 
 # When to renew

@@ -53,6 +53,19 @@ def test_a_login_is_read_as_it_was_written_until_it_is_deleted(store: LoginStore
     assert store.read(SETTINGS) is None
 
 
+def test_a_secret_of_the_configuration_is_not_stored(store: LoginStore) -> None:
+    settings = replace(SETTINGS, client_id="me", client_secret="s3cret-of-the-file")
+    client = replace(LOGIN.client, client_secret="s3cret-of-the-file", auth_method="client_secret_post")
+    given = replace(LOGIN, client=client)
+    assert "s3cret-of-the-file" in stored(store, login=given).read_text("utf-8"), "the one of a registration is"
+    own = replace(LOGIN, client=replace(client, source="configured"))
+    assert "s3cret-of-the-file" not in stored(store, settings, own).read_text("utf-8")
+    assert store.read(settings) == own
+    assert [each.client.client_secret for each in store.logins() if each.client.source == "configured"] == [None]
+    with store.changing(replace(settings, client_secret="another")) as change:
+        assert change.read() == own.with_secret("another")
+
+
 @pytest.mark.parametrize(
     "other",
     [

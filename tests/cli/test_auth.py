@@ -1,5 +1,6 @@
 """`auth`: logins at a real authorization server, with the real command and a browser that agrees at once."""
 
+import base64
 import json
 import os
 import stat
@@ -207,6 +208,22 @@ def test_a_logout_revokes_and_deletes(there: Place, server: Authorization) -> No
         1,
         "error: no server has a login; `search-mcp auth status` shows all remote servers\n",
     )
+
+
+def test_a_logout_proves_who_the_client_is_with_the_secret_of_the_file(there: Place, server: Authorization) -> None:
+    secret = there.folder / "secret"
+    secret.write_text("s3cret-of-a-file", "utf-8")
+    login = {"clientId": "me", "clientSecret": f"${{file:{secret}}}"}
+    there.configure({"files": {"url": f"{server.url}/mcp", "oauth": login}})
+    for is_there, shown in ((True, "its tokens are revoked and deleted"), (False, "its tokens are deleted here")):
+        assert there.run("auth", "login").code == 0
+        (path,) = logins(there)
+        assert "s3cret" not in path.read_text("utf-8")
+        if not is_there:
+            secret.unlink()
+        assert shown in there.run("auth", "logout").out
+    (proof,) = server.proofs
+    assert b"me:s3cret-of-a-file" in base64.b64decode(proof.removeprefix("Basic "))
 
 
 def test_a_logout_without_the_authorization_server(there: Place, server: Authorization) -> None:
