@@ -6,6 +6,7 @@ with `OPENS_ADDRESSES`, the user of this client opens the address that the call 
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -14,6 +15,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from auth.browser import Browser
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -21,6 +24,7 @@ from real.conversation import Conversation, Era, Reply
 
 from search_mcp.auth.errors import AuthError
 from search_mcp.auth.interactive import log_in
+from search_mcp.auth.metadata import resource_urls
 from search_mcp.auth.settings import login_settings
 from search_mcp.auth.store import LoginStore
 from search_mcp.config.schema import OAuth, Remote
@@ -217,11 +221,20 @@ SCENARIOS: dict[str, Callable[[Client], object]] = {
 }
 
 
+def issuer_at(url: str) -> str:
+    """Return the authorization server of a client with a secret, which its user knows; the suite does not tell it."""
+    for each in resource_urls(url):
+        with contextlib.suppress(HTTPError), urlopen(each) as response:
+            return str(json.load(response)["authorization_servers"][0])
+    raise LookupError(url)
+
+
 def main(url: str) -> None:
     is_own_login = "client-credentials" in SCENARIO
     oauth = {
         "clientId": CONTEXT.get("client_id"),
         "clientSecret": CONTEXT.get("client_secret"),
+        "issuer": issuer_at(url) if CONTEXT.get("client_secret") else None,
         "clientMetadataUrl": DOCUMENT,
         "grant": "client_credentials" if is_own_login else "authorization_code",
     }
@@ -230,6 +243,7 @@ def main(url: str) -> None:
         oauth=OAuth(
             client_id=oauth["clientId"] or "",
             client_secret=oauth["clientSecret"] or "",
+            issuer=oauth["issuer"] or "",
             client_metadata_url=DOCUMENT,
         ),
     )
