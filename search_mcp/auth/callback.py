@@ -1,16 +1,25 @@
 """The redirect URI of a login: an HTTP server on loopback that waits for one request.
 
-RFC 8252, 7.3 and 8.3: the listener is on the loopback interface only, and open only while a login waits.
+RFC 8252, 7.3 and 8.3: the listener is on the loopback interface only, and open only while a login waits. Other users
+of this computer can connect to it, too, and know the `state`: a browser is started with the address of the login, which
+the list of processes shows to everybody. So their answers are refused where the system tells whose a connection is.
+A file that leads to the login would hide the address (Jupyter has one), but browsers in a snap, or on Windows beside
+WSL, cannot read it, and an editor may be the program for HTML files.
 """
 
 import asyncio
 import contextlib
 import html
-from collections.abc import AsyncIterator, Callable
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from search_mcp.auth.errors import AuthError
+from search_mcp.background import run_in_thread
 
 LONGEST_REQUEST = 64 * 1024
 """Bytes of a request's head that are read; browsers send all cookies of the host with it."""
@@ -23,6 +32,17 @@ PAGE_SECONDS = 2.0
 OK = "200 OK"
 LOGGED_IN = ("You are logged in", "search-mcp can use {name} now. You can close this window.")
 FAILED = ("The login failed", "The terminal says why. You can close this window.")
+
+NOT_CURRENT = (
+    "400 Bad Request",
+    "This is not the current login",
+    "Start the login again, and close older windows.",
+)
+NOT_YOURS = (
+    "403 Forbidden",
+    "This is the login of another user",
+    "If it is yours: with --no-browser, the command takes the address of this page.",
+)
 
 Accepts = Callable[[str], bool]
 """Returns whether a query is the answer to the current login."""
@@ -54,7 +74,7 @@ class Callback:
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             self._unused.discard(writer)
-            status, title, text = await self._respond(head.split(b"\r\n", 1)[0].decode("latin-1"))
+            status, title, text = await self._respond(head.split(b"\r\n", 1)[0].decode("latin-1"), writer)
             writer.write(_response(status, title, text))
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -72,7 +92,7 @@ class Callback:
         for writer in self._unused:
             writer.close()
 
-    async def _respond(self, line: str) -> tuple[str, str, str]:
+    async def _respond(self, line: str, writer: asyncio.StreamWriter) -> tuple[str, str, str]:
         method, _, rest = line.partition(" ")
         try:
             target = urlsplit(rest.partition(" ")[0])
@@ -80,8 +100,12 @@ class Callback:
             return "400 Bad Request", "Bad request", ""
         if target.path != self._path or method != "GET":
             return "404 Not Found", "Not found", ""
-        if self._answer.done() or not self._accepts(target.query):
-            return "400 Bad Request", "This is not the current login", "Start the login again, and close older windows."
+        if not self._accepts(target.query):
+            return NOT_CURRENT
+        if await _is_of_another_user(writer):
+            return NOT_YOURS
+        if self._answer.done():
+            return NOT_CURRENT
         answer = Answer(target.query)
         self._answer.set_result(answer)
         return (OK, *await answer.page)
@@ -131,6 +155,34 @@ async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
                     closing.callback(second.close)
             closing.callback(opened[0].close_unused)
             yield opened[0]
+
+
+async def _is_of_another_user(writer: asyncio.StreamWriter) -> bool:
+    """Return whether another user of this computer has opened a connection; root relays those of Windows to WSL."""
+    if sys.platform != "linux":
+        return False
+    ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
+    found = await run_in_thread(lambda: owners(_sockets(), *ports))
+    # Older kernels show root as the owner of a socket that its process has closed, so it must be open after the look.
+    connection: socket.socket = writer.get_extra_info("socket")
+    is_open = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _TCP_ESTABLISHED
+    return not is_open or not found <= {0, os.geteuid()}
+
+
+_TCP_ESTABLISHED = 1  # of `tcp_states.h`
+
+
+def _sockets() -> Iterable[str]:
+    for name in ("tcp", "tcp6"):  # a browser may use an IPv6 socket for IPv4
+        with contextlib.suppress(OSError):
+            yield from Path("/proc/net", name).read_text("ascii").splitlines()
+
+
+def owners(sockets: Iterable[str], local: int, remote: int) -> set[int]:
+    """Return the users of the sockets with these ports, from the lines of `/proc/net/tcp`."""
+    ends = f":{local:04X}", f":{remote:04X}"
+    rows = (line.split() for line in sockets)
+    return {int(row[7]) for row in rows if row[1].endswith(ends[0]) and row[2].endswith(ends[1])}
 
 
 def pasted(text: str) -> str:

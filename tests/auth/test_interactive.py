@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import pytest
 from auth.authorization import SECONDS, Authorization, authorization
 from auth.browser import Browser
 from search_mcp.auth.access import Access
-from search_mcp.auth.callback import callback, pasted
+from search_mcp.auth.callback import callback, owners, pasted
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
 from search_mcp.auth.interactive import (
     log_in,
@@ -255,6 +257,61 @@ async def test_other_requests_change_nothing(data: bytes, status: bytes) -> None
         port = urlsplit(listener.redirect_uri).port
         assert port is not None
         assert (await exchange(port, data))[9:12] == status
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells whose a connection is")
+@pytest.mark.parametrize("closes", [False, True])
+async def test_another_user_who_has_read_the_address_cannot_answer(closes: bool) -> None:
+    """The answer has the right `state`, which the list of processes shows to everybody."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can act as another user")
+    async with callback("127.0.0.1", 0, "/callback") as listener, asyncio.timeout(SECONDS):
+        port = urlsplit(listener.redirect_uri).port
+        assert port is not None
+        answer = asyncio.create_task(listener.answer(lambda query: "state=right" in query))
+        status = await asyncio.to_thread(_answer_as, ANOTHER_USER, port, "state=right&code=theirs", closes)
+        assert status == (b"" if closes else b"403")
+        assert not answer.done()
+        own = asyncio.create_task(exchange(port, b"GET /callback?state=right&code=own HTTP/1.1\r\n\r\n"))
+        found = await answer
+        await found.show("shown", "")
+        assert ((await own)[9:12], found.query) == (b"200", "state=right&code=own")
+
+
+ANOTHER_USER = 12345
+
+
+def _answer_as(user: int, port: int, query: str, closes: bool) -> bytes:
+    """Answer a login as another user; return the status, or nothing if the connection is closed at once."""
+    host, (seen, tell) = "127.0.0.1".encode("idna"), os.pipe()  # another user may not read the file of this codec
+    if (child := os.fork()) == 0:
+        try:
+            os.setuid(user)
+            with socket.socket() as connection:
+                connection.connect((host.decode(), port))
+                connection.sendall(f"GET /callback?{query} HTTP/1.1\r\n\r\n".encode())
+                if not closes:
+                    os.write(tell, connection.recv(1000)[9:12])
+        finally:
+            os._exit(0)
+    os.close(tell)
+    os.waitpid(child, 0)
+    status = os.read(seen, 3)
+    os.close(seen)
+    return status
+
+
+@pytest.mark.parametrize(
+    ("row", "owner"),
+    [
+        ("1: 0100007F:8D0B 0100007F:CD26 01 00000000:00000000 00:00000000 00000000 1000 0 1658", {1000}),
+        ("1: 0000000000000000FFFF00000100007F:8D0B 0000000000000000FFFF00000100007F:CD26 01 0:0 0:0 0 7 0 1", {7}),
+        ("1: 0100007F:CD26 0100007F:8D0B 01 00000000:00000000 00:00000000 00000000 1000 0 1658", set()),
+        ("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode", set()),
+    ],
+)
+def test_whose_a_connection_is(row: str, owner: set[int]) -> None:
+    assert owners([row], 0x8D0B, 0xCD26) == owner
 
 
 async def test_localhost_is_named_as_it_is_configured() -> None:
