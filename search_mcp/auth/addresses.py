@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 from search_mcp.auth.errors import AddressRefused
 from search_mcp.config.addresses import is_loopback
 
+LONGEST_URL = 2048
+"""Characters of an address that a server names; those of authorization servers have fewer than 200."""
 _ENDS_IN_NUMBER = re.compile(r"(?ai)(?:.*\.)?(?:\d+|0x[\da-f]*)\.?")
 """A host that some resolvers read as an IPv4 address, such as `2130706433` and `0x7f.1`."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -84,6 +86,8 @@ def check_url(purpose: str, url: str, server: Reach) -> None:
         host, _ = parts.hostname or "", parts.port
     except ValueError as exc:
         raise AddressRefused(purpose, "", "it is not a URL") from exc
+    if len(url) > LONGEST_URL:
+        raise AddressRefused(purpose, url, f"it has more than {LONGEST_URL:,} characters")
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url or not host:
         raise AddressRefused(purpose, url, "it is not a URL")
     if parts.username is not None or parts.password is not None:

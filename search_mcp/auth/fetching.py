@@ -112,7 +112,7 @@ class Fetcher:
                         extensions={**extensions, "trace": deadline.trace},
                     )
                 )
-                body = b""
+                body = bytearray()
                 for part in found.iter_bytes():
                     body += part
                     if len(body) > MOST_BYTES:
@@ -120,7 +120,7 @@ class Fetcher:
                     if deadline.is_over:
                         return Response(failure=_TOO_SLOW)
                 names = {name.lower(): ", ".join(found.headers.get_list(name)) for name in found.headers}
-                return Response(found.status_code, names, body)
+                return Response(found.status_code, names, bytes(body))
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
             if deadline.is_over:
@@ -190,7 +190,10 @@ def _reach_of_server(host: str, addresses: list[str]) -> Reach:
 
 
 def _resolved(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as exc:
+        raise OSError("it is not the name of a host") from exc
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from search_mcp.auth.addresses import Reach, canonical, check_url, origin
+from search_mcp.auth.addresses import LONGEST_URL, Reach, canonical, check_url, origin
 from search_mcp.auth.challenges import Challenge
 from search_mcp.auth.errors import AddressRefused, AuthError, Unavailable, quoted
 from search_mcp.auth.steps import Response, Steps, get
@@ -136,6 +136,8 @@ def _resource(url: str, metadata: ProtectedResource) -> str:
     named = metadata.resource
     if named is None:
         return canonical(url)
+    if len(named) > LONGEST_URL:
+        raise AuthError(f"its {RESOURCE} names a resource of more than {LONGEST_URL:,} characters")
     # RFC 9728, 3.3: "If these values are not identical, the data contained in the response MUST NOT be used." The
     # metadata of the root describes every path of a host, so a parent path is accepted, as by the SDKs.
     try:

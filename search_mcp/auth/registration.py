@@ -19,6 +19,9 @@ from search_mcp.wire.structs import Struct
 CLIENT_NAME = "search-mcp"
 PURPOSE = "client registration"
 
+LONGEST_CREDENTIAL = 4096
+"""Characters of a client ID, which is a part of the login's address, and of a secret that a server gives."""
+
 AuthMethod = Literal["none", "client_secret_post", "client_secret_basic"]
 METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
 """Methods of authentication at the token endpoint, the preferred one first; a local program cannot keep a secret."""
@@ -98,7 +101,8 @@ def register(
         return Registration(issuer=server.issuer, client_id=document, redirect_uri=redirect_uri, source="document")
     supported = server.scopes_supported
     # Authorization servers refuse the registration of scopes that they do not list: those of the resource alone.
-    registered = tuple(each for each in scopes if supported is None or each in supported)
+    known = frozenset(scopes if supported is None else supported)
+    registered = tuple(each for each in scopes if each in known)
     if stored is not None and stored.fits(server.issuer, redirect_uri, registered, now):
         return stored
     if server.registration_endpoint is not None:
@@ -164,6 +168,11 @@ def _registered(
     found = _read(response)
     if not found.client_id:
         raise AuthError("the authorization server registered no client: its answer has no client ID")
+    if max(len(found.client_id), len(found.client_secret or "")) > LONGEST_CREDENTIAL:
+        raise AuthError(
+            f"the authorization server registered a client whose ID or secret has more than {LONGEST_CREDENTIAL:,} "
+            "characters"
+        )
     method = found.token_endpoint_auth_method
     if method not in METHODS:
         method = _method(server, has_secret=found.client_secret is not None)

@@ -6,8 +6,9 @@ Source: basic/authorization of 2026-07-28, Scope Selection Strategy and Step-Up 
 from collections.abc import Iterable, Sequence
 
 OFFLINE = "offline_access"
-MOST_CHARACTERS = 2000
-"""Most characters of the scopes that are kept for the next login: they come from servers, and go into a URL."""
+MOST_CHARACTERS = 4000
+"""Most characters of scopes that are asked for or kept: they come from servers, and go into a URL, of which many web
+servers take 8 KB."""
 
 
 def chosen(
@@ -17,7 +18,7 @@ def chosen(
     server: Sequence[str] | None,
     before: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return the scopes to ask for, in order; if there are none, `scope` is left out.
+    """Return the scopes to ask for, in order, the newest if there are many; without any, `scope` is left out.
 
     Args:
         challenged: scopes of the challenge in the response to a request
@@ -36,7 +37,7 @@ def chosen(
     # `scopes_supported`". Alone it would replace the server's default scopes.
     if wanted and configured is None and OFFLINE in (server or ()):
         wanted = union(wanted, (OFFLINE,))
-    return wanted
+    return newest(wanted)
 
 
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
@@ -46,7 +47,10 @@ def union(*sets: Iterable[str]) -> tuple[str, ...]:
 
 def newest(scopes: Sequence[str]) -> tuple[str, ...]:
     """Return as many of the last scopes as are kept."""
-    kept = list(scopes)
-    while len(" ".join(kept)) > MOST_CHARACTERS:
-        del kept[0]
-    return tuple(kept)
+    kept, left = 0, MOST_CHARACTERS + 1
+    for scope in reversed(scopes):
+        left -= len(scope) + 1
+        if left < 0:
+            break
+        kept += 1
+    return tuple(scopes[len(scopes) - kept :])

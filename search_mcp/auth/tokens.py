@@ -5,6 +5,7 @@ Sources: OAuth 2.1 (draft 13), 3.2 and 4; RFC 6749, 2.3.1; RFC 8707.
 
 from collections.abc import Mapping
 
+from search_mcp.auth import scopes
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
 from search_mcp.auth.registration import Registration
 from search_mcp.auth.steps import Response, Steps, post_form
@@ -14,6 +15,8 @@ from search_mcp.wire.structs import Struct
 
 FINAL_ERRORS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type"})
 """Errors of a token endpoint after which a login is over."""
+LONGEST_TOKEN = 16 << 10
+"""Characters of a token; web servers take about as much in all headers of a request together."""
 SHORTEST_SECRET = 8
 """Fewest characters of a secret that is taken out of a server's text: shorter ones are parts of words."""
 _SECRET_MEMBERS = ("refresh_token", "code", "code_verifier", "client_secret")
@@ -96,10 +99,10 @@ def refresh(endpoint: str, client: Registration, tokens: Tokens, resource: str |
 
 
 def request_as_client(
-    endpoint: str, client: Registration, scopes: tuple[str, ...], resource: str | None, now: float
+    endpoint: str, client: Registration, wanted: tuple[str, ...], resource: str | None, now: float
 ) -> Steps[Tokens]:
     """Ask for tokens with the credentials of the client alone, without a user."""
-    form = {"grant_type": "client_credentials", "scope": " ".join(scopes) or None, "resource": resource}
+    form = {"grant_type": "client_credentials", "scope": " ".join(wanted) or None, "resource": resource}
     return request_tokens("client credentials", endpoint, client, form, now)
 
 
@@ -122,13 +125,18 @@ def _read(purpose: str, response: Response, now: float, redact: Redactor) -> Tok
         raise AuthError(f"the token of the authorization server is not a bearer token ({purpose})")
     if not answer.access_token.isascii() or not answer.access_token.isprintable() or " " in answer.access_token:
         raise AuthError(f"the token of the authorization server cannot be sent in a header ({purpose})")
+    if max(len(answer.access_token), len(answer.refresh_token or "")) > LONGEST_TOKEN:
+        raise AuthError(
+            f"the authorization server gave a token of more than {LONGEST_TOKEN:,} characters, which is not used "
+            f"({purpose})"
+        )
     lifetime = _seconds(answer.expires_in)
     return Tokens(
         access_token=answer.access_token,
         refresh_token=answer.refresh_token or None,
         obtained_at=now,
         expires_at=None if lifetime is None else now + lifetime,
-        scopes=None if answer.scope is None else tuple(answer.scope.split()),
+        scopes=None if answer.scope is None else scopes.newest(answer.scope.split()),
     )
 
 

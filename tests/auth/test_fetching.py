@@ -99,7 +99,13 @@ def test_a_head_that_trickles_ends(port: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("path", "why"), [("http://127.0.0.1:9/", "no connection to 127.0.0.1"), ("http://no.invalid/", "was not found")]
+    ("path", "why"),
+    [
+        ("http://127.0.0.1:9/", "no connection to 127.0.0.1"),
+        ("http://no.invalid/", "was not found"),
+        (f"http://{'a' * 64}.invalid/", "was not found: it is not the name of a host"),
+        ("http://no..invalid/", "was not found: it is not the name of a host"),
+    ],
 )
 def test_without_an_answer_the_reason_is_told(path: str, why: str) -> None:
     response = fetch(path)

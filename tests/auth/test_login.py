@@ -330,7 +330,50 @@ def test_the_registration_says_how_the_client_proves_itself(registered: dict[str
     assert pending(Script(responses)).client.auth_method == method
 
 
+@pytest.mark.parametrize(
+    ("address", "response", "why"),
+    [
+        (f"{ISSUER}/register", document(client_id="x" * 4097), "a client whose ID or secret has more than 4,096"),
+        (f"{ISSUER}/register", document(client_id="x", client_secret="x" * 4097), "ID or secret has more than 4,096"),
+        (METADATA, metadata(authorization_endpoint=f"{ISSUER}/{'x' * 2048}"), "it has more than 2,048 characters"),
+        (METADATA, metadata(revocation_endpoint=f"{ISSUER}/{'x' * 2048}"), "it has more than 2,048 characters"),
+        (AT_PATH, resource(resource=f"{SERVER}?{'x' * 2048}"), "a resource of more than 2,048 characters"),
+        (TOKEN, document(access_token="x" * 16_385), "a token of more than 16,384 characters"),
+        (TOKEN, document(access_token="x", refresh_token="x" * 16_385), "a token of more than 16,384 characters"),
+    ],
+)
+def test_no_long_text_of_a_server_is_sent_shown_or_stored(address: str, response: Response, why: str) -> None:
+    with pytest.raises(AuthError, match=why) as refusal:
+        logged_in({**WELL_KNOWN, address: response})
+    assert len(str(refusal.value)) < 500
+
+
 # Scopes
+
+
+def test_the_scopes_of_a_login_are_limited() -> None:
+    many = [str(number) for number in range(300_000)]  # a limit that looks at all of them for each would take hours
+    responses = {
+        **WELL_KNOWN,
+        AT_PATH: resource(scopes_supported=many),
+        METADATA: metadata(scopes_supported=many[::-1]),
+        TOKEN: document(access_token="a", scope=" ".join(many)),
+    }
+    login = logged_in(responses)
+    assert login.tokens is not None
+    for kept in (login.wanted_scopes, login.client.scopes, login.tokens.scopes or ()):
+        assert kept == tuple(many[-len(kept) :])
+        assert 3900 < len(" ".join(kept)) <= 4000
+
+
+def test_scopes_that_a_server_asks_for_in_ever_new_challenges_do_not_pile_up() -> None:
+    before: Login | None = None
+    for turn in range(20):
+        challenge = Challenge("bearer", {"scope": " ".join(f"{turn}-{number}" for number in range(500))})
+        steps = log_in_as_client(MACHINE, reach=Reach.PUBLIC, now=NOW, challenge=challenge, before=before)
+        before = Script(WELL_KNOWN).run(steps)
+        assert before.wanted_scopes[-1] == f"{turn}-499"
+        assert len(" ".join(before.wanted_scopes)) <= 4000
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import logging
 import ssl
 from collections.abc import Mapping
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
+from urllib.request import Request
 
 import httpx2
 
@@ -17,6 +19,8 @@ WRITE_SECONDS = 60.0
 IDLE_CONNECTIONS = 20
 IDLE_SECONDS = 30.0
 """Number of idle connections that stay open for later requests, and their time limit."""
+MOST_COOKIES, COOKIE_BYTES = 50, 4096
+"""What a browser takes at least of one host (RFC 6265, 6.1)."""
 _KEEPING_METHOD = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
 
@@ -40,6 +44,7 @@ def new_client(address: Remote) -> httpx2.AsyncClient:
         raise ValueError("it begins with neither http:// nor https://")
     return httpx2.AsyncClient(
         headers=address.headers,
+        cookies=_FewCookies().jar,
         verify=_certificates(address.ca_file) if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         # Without HTTP/2: httpcore2 does not reset a stream that is closed early, so nothing would be cancelled.
         http2=False,
@@ -50,6 +55,19 @@ def new_client(address: Remote) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
         trust_env=not is_loopback(url.host),  # the variables for proxies
     )
+
+
+class _FewCookies(DefaultCookiePolicy):
+    """Takes cookies up to a limit: a server can set new ones with each response, and is sent them with each request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jar = CookieJar(self)
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        is_new = all(each.name != cookie.name for each in self.jar)
+        is_small = len(cookie.name) + len(cookie.value or "") <= COOKIE_BYTES
+        return is_small and not (is_new and len(self.jar) >= MOST_COOKIES) and super().set_ok(cookie, request)
 
 
 def _certificates(ca_file: str | None) -> ssl.SSLContext:
@@ -94,7 +112,7 @@ async def send(
 def _shown(target: httpx2.URL) -> str:
     """Write an address without its user and query, which may contain secrets; without its path if that is long."""
     text = str(target.copy_with(userinfo=None, query=None))
-    return text if len(text) <= QUOTED else f"{target.copy_with(userinfo=None, path='/', query=None)}…"
+    return text if len(text) <= QUOTED else f"{str(target.copy_with(userinfo=None, path='/', query=None))[:QUOTED]}…"
 
 
 def is_same_origin(url: httpx2.URL, target: httpx2.URL) -> bool:

@@ -47,7 +47,7 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
     # `hostname` has no user and password, which the address may have.
     host = urlsplit(url).hostname or "its address"
     where = urlsplit(url).netloc.rpartition("@")[2] or host
-    fate = Fate.REFUSED
+    fate, said = Fate.REFUSED, quoted(str(exc).encode())  # h11 quotes whole header lines
     match exc:
         case RefusedError():
             reason, fate = str(exc), exc.fate
@@ -55,17 +55,17 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
             reason = f"no connection to {where} within {CONNECT_SECONDS:g} s"
         case httpx2.ProxyError():
             needs = _CLAUSES[407] if "407" in str(exc) else "the proxy refused the connection"
-            reason = f"{needs}: {exc}"
+            reason = f"{needs}: {said}"
         case httpx2.ConnectError():
             reason = _why_unconnected(exc, host, where)
         case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError() | httpx2.InvalidURL():
-            reason = f"the request cannot be sent: {exc}"
+            reason = f"the request cannot be sent: {said}"
         case httpx2.RemoteProtocolError() if "peer closed" in str(exc) or "disconnected" in str(exc):
             reason, fate = "it closed the connection before the end of its answer", Fate.LOST
         case httpx2.DecodingError():
-            reason, fate = f"its answer cannot be decompressed: {exc}", Fate.LOST
+            reason, fate = f"its answer cannot be decompressed: {said}", Fate.LOST
         case _:
-            reason, fate = f"the connection broke: {str(exc) or type(exc).__name__}", Fate.LOST
+            reason, fate = f"the connection broke: {said or type(exc).__name__}", Fate.LOST
     return RequestFailure(reason, fate)
 
 
@@ -80,7 +80,7 @@ def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
             return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
         if isinstance(cause, OSError) and cause.errno:
             return f"no connection to {where}: {os.strerror(cause.errno)}"
-    return f"no connection to {where}: {exc}"
+    return f"no connection to {where}: {quoted(str(exc).encode())}"
 
 
 def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str = "") -> RequestFailure:

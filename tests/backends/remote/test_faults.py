@@ -311,6 +311,27 @@ async def test_cookies_keep_a_session_at_its_server(server: Scripted) -> None:
     assert {each.headers.get("cookie") for each in server.received[1:]} == {"instance=7"}
 
 
+async def test_a_server_that_sets_ever_new_cookies_is_sent_a_few_of_them(server: Scripted) -> None:
+    turn = 0
+
+    async def called(request: Received) -> None:
+        nonlocal turn
+        turn += 1
+        lines = [f"Set-Cookie: {turn}-{number}=x; Path=/" for number in range(40)]
+        lines += ["Set-Cookie: 1-0=new; Path=/", f"Set-Cookie: long={'x' * 5000}; Path=/"]
+        body = request.response({"content": [{"type": "text", "text": "done"}]})
+        head = ["HTTP/1.1 200 X", "Content-Type: application/json", f"Content-Length: {len(body)}", *lines]
+        await request.raw("\r\n".join([*head, "", ""]).encode() + body)
+
+    server.on["tools/call"] = called
+    async with reached(at(server.url)) as there:
+        for _ in range(4):
+            assert await there.text("do") == "done"
+    calls = [each for each in server.received if each.rpc == "tools/call"]
+    cookies = calls[-1].headers["cookie"].split("; ")
+    assert (len(cookies), "1-0=new" in cookies, "long" in calls[-1].headers["cookie"]) == (50, True, False)
+
+
 # Addresses
 
 

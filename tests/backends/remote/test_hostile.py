@@ -151,10 +151,18 @@ async def test_a_stream_is_not_opened_again_at_once_whatever_the_server_asks_for
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "location"), [(307, "", f"http://other/{'x' * 50_000}"), (500, "a/b" * 20_000, "")]
+    ("status", "kind", "location"),
+    [
+        (307, "", f"http://other/{'x' * 50_000}"),
+        (307, "", f"http://{'a.' * 25_000}other/"),
+        (500, "a/b" * 20_000, ""),
+        (0, "", ""),
+    ],
 )
 async def test_a_long_text_of_a_server_is_cut(server: Scripted, status: int, kind: str, location: str) -> None:
     async def call(request: Received) -> None:
+        if status == 0:
+            await request.raw(b"HTTP/1.1 200 OK\r\n" + b"x" * 50_000 + b"\r\n\r\n")  # no header, which h11 quotes
         await request.answer(status, b"x", kind, **({"Location": location} if location else {}))
 
     server.on["tools/call"] = call
