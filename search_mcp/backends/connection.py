@@ -15,7 +15,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
-from search_mcp.model.errors import STDERR_TAIL_MARK
+from search_mcp.model.reasons import STDERR_TAIL_MARK
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Fate, Request, RequestFailure
@@ -29,6 +29,8 @@ LOGGED_NOISE = 5
 """Lines that are no messages and are logged for one connection; the rest is counted."""
 NOISE_LENGTH = 200
 """Characters of such a line in the log."""
+QUOTED_NOISE = 60
+"""Characters of the first such line in the reason why a server was not opened."""
 STDERR_TAIL = 1000
 """Characters of a backend's stderr that an error message quotes."""
 LAST_ANSWERS_SECONDS = 1.0
@@ -64,6 +66,7 @@ class Connection:
         self._all_settled = asyncio.Event()  # while it is rejecting or is to be restarted
         self._last_dialect: BackDialect | None = None  # of the calls in flight before a restart
         self._noise = 0  # lines that were no messages
+        self._first_noise = ""  # the first of them, without secrets
 
     @classmethod
     async def begin(
@@ -78,7 +81,8 @@ class Connection:
         transport = transport_to(config, dependencies)
         connection.is_http = transport.is_http
         connection.channel = await transport.open(connection)
-        log.info("= %s: started, %s", config.name, connection.channel.describe())
+        is_done = "connecting to" if connection.is_http else "started,"
+        log.info("= %s: %s %s", config.name, is_done, connection.channel.describe())
         return connection
 
     def open(self, dialect: BackDialect) -> None:
@@ -119,6 +123,11 @@ class Connection:
         if self._noise > LOGGED_NOISE:
             log.warning("! %s: %d lines on its stdout were not JSON-RPC", self._config.name, self._noise)
         await self.channel.stop()
+
+    def why_not_opened(self, how: str) -> str:
+        """Append what it wrote instead of an answer, as far as that is known, to a description."""
+        noise = f", and wrote text that is not MCP to stdout: {self._first_noise[:QUOTED_NOISE]!r}"
+        return self.with_stderr_tail(f"{how}{noise if self._first_noise else ''}")
 
     def how_it_ended(self) -> str:
         """Return how the server ended, with the end of its stderr."""
@@ -202,5 +211,6 @@ class Connection:
             # Redacted before it is cut, so that no part of a secret is left; a line over the size limit is not shown.
             whole = self._redact(line.decode(errors="replace")) if isinstance(line, bytes) else ""
             shown = whole[:NOISE_LENGTH]
+            self._first_noise = self._first_noise or shown.strip()
             log.warning("! %s: not JSON-RPC on its stdout: %r (%s)", self._config.name, shown, invalid.message)
         return None

@@ -64,7 +64,8 @@ async def opened(
             )
             return capabilities
     except ConnectionEndedError:
-        raise ExitedOnOpeningError(connection.how_it_ended(), is_era_known=False) from None
+        how = connection.why_not_opened(connection.channel.how_it_ended())
+        raise ExitedOnOpeningError(how, is_era_known=False) from None
     except CannotSpeakError as exc:
         raise HopelessError(str(exc), is_era_known=False) from exc
     except NotLoggedInError as exc:
@@ -75,7 +76,7 @@ async def opened(
         raise EndedError(str(exc), is_era_known=False) from exc
     except TimeoutError:
         how = f"it did not answer within {config.start_timeout_seconds:g} s of being started"
-        raise EndedError(connection.with_stderr_tail(how), is_era_known=False) from None
+        raise EndedError(connection.why_not_opened(how), is_era_known=False) from None
 
 
 def back_dialects() -> Any:

@@ -38,6 +38,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.names import Era, Kind, State
+from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import replace
@@ -383,6 +384,8 @@ class Supervisor:
                 reason = self._config.redactor.quoted(reason)
                 if self._ready_at is None:
                     self._known.record_failure(reason)
+                    # An address may be reachable again soon; nothing is started for it.
+                    is_hopeless = is_hopeless or (self._config.remote is None and is_lasting(reason))
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())
                 if is_session_lost and failures == 1:
                     delay = 0.0
@@ -445,7 +448,7 @@ class Supervisor:
                 return
             except ExitedOnOpeningError as exited:
                 reason = str(exited)
-                if self._availability.state is State.STOPPING or self._restarts.is_due:
+                if self._availability.state is State.STOPPING or self._restarts.is_due or is_lasting(reason):
                     break
         raise EndedError(reason)
 

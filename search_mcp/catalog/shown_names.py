@@ -7,6 +7,7 @@ from search_mcp.catalog.items import Item, fold, stable_suffix, without_separato
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile, without_registration
 from search_mcp.catalog.signature import signature
+from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.structs import Fields, Raw
@@ -71,6 +72,12 @@ class ShownNames:
     def bare(self, name: str) -> Item | None:
         """Look up a name without a prefix, which must be unique."""
         return self._items.find_bare(name)
+
+    def ambiguity(self, name: str) -> ToolNotUnique | None:
+        """Return the error about a bare name that tools of several servers have; `None` if it is no such name."""
+        sharing = [item for item in self._items.sharing(name) if item.is_for_models]
+        servers = dict.fromkeys(item.server for item in sharing)
+        return ToolNotUnique(name, [*servers], [self[item] for item in sharing]) if len(servers) > 1 else None
 
     def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
         """Suggest names for an unknown one: the meanings of an ambiguous bare name, then the most similar names."""

@@ -25,7 +25,7 @@ def show(
     """Show the findings; with the whole reason of each failure if `is_detailed`."""
     findings = examination.findings
     if findings:
-        terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.table(*_table(findings, terminal.width, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
         tools = sum(each.counts[Kind.TOOLS] for each in findings)
         terminal.paragraph(summary([each.state for each in findings], tools))
@@ -44,8 +44,13 @@ def show(
     _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
 
 
-def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return the headings and rows: no empty columns; below a failure, its reason and remedy."""
+def _table(
+    findings: Sequence[Finding], longest: int, *, is_detailed: bool
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the headings and rows: no empty columns; below a failure, its reason and remedy.
+
+    A cause is cut to `longest` characters: the width of the terminal.
+    """
     used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
     rows: list[Sequence[str]] = []
     for each in findings:
@@ -53,7 +58,7 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
             row = _row(each)
             rows.append([row[position] for position in used])
             continue
-        reason = "" if each.reason is None or is_detailed else short_reason(each.reason)
+        reason = "" if each.reason is None or is_detailed else short_reason(each.reason, longest)
         rows.append([each.name, each.state, reason])
         if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
             rows.append(["", "", each.remedy])

@@ -64,7 +64,11 @@ def call(
     loaded, _ = options.configuration()
 
     needed = owners(loaded, options.profile, [name])
-    outcome = _through_engine(options, needed, name, given, words)
+    outcome: Outcome | None = None
+    if needed == loaded:  # no server is known to be the only one with this tool
+        outcome = read_cache(loaded, options.profile, lambda session: session.ambiguity(name))
+    if outcome is None:
+        outcome = _through_engine(options, needed, name, given, words)
     if outcome is None:
         outcome = run(needed, options.profile, CachedEras, partial(_invoke, name, given, words, screen))
     if isinstance(outcome, WireError):

@@ -29,7 +29,7 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
 from search_mcp.cli.pasting import read_line
-from search_mcp.cli.problem import FINE, Problem, cut
+from search_mcp.cli.problem import FINE, Problem, short_reason
 from search_mcp.cli.session import Session, run, run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
@@ -208,7 +208,7 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
         await session.settle(Kind)
     status = next(each for each in session.statuses() if each.server == server.name)
     if status.state is not State.READY:
-        why = cut(status.reason or "it did not answer in time")
+        why = short_reason(status.reason or "it did not answer in time")
         what = f"you are logged in to {server.name}, but it cannot be used: {why}"
         raise Problem(what, f"`{server.check()}` shows more")
     return sum(item.server == server.name for item in session.tools)

@@ -3,29 +3,19 @@
 Decides the exit codes: 1 for a problem, 2 for a wrong command line or configuration.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import STDERR_TAIL_MARK, BackendToolError, Lost, NotFound, NotRunning
+from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, ToolNotUnique
 from search_mcp.model.names import State
+from search_mcp.model.reasons import parted
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
-LONGEST_REASON = 200
-"""Length in characters up to which a reason is shown in a sentence."""
-
-
-_LONGEST_LINE = 70
-"""Length in characters up to which a line of stderr is quoted in a table."""
-_STACK_FRAME = re.compile(r"at .*[:(]|File \".*line \d|[\^~]+$|[})\]]+,?$")
-_ERROR = re.compile(r"\b\w*(error|exception):", re.IGNORECASE)
-_TELLING = re.compile(
-    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|not found|unable|no such", re.IGNORECASE
-)
-"""Matches a line of stderr that probably names the error."""
+LONGEST_CAUSE = 300
+"""Length in characters up to which a line of stderr is shown in a sentence."""
 
 
 class Problem(SearchMcpError):
@@ -75,25 +65,13 @@ def similar_names(name: str, names: Iterable[str]) -> list[str]:
     return nearest(name, known) if meant is None else [meant]
 
 
-def short_reason(reason: str) -> str:
-    """Shorten the reason of a failure to one line: the event, and the line of stderr that probably names the error."""
-    what, _, written = reason.partition(STDERR_TAIL_MARK)
-    lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
-    lines = [line for line in lines if not _STACK_FRAME.match(line)]
-    telling = (
-        [line for line in lines if _ERROR.search(line)] or [line for line in lines if _TELLING.search(line)] or lines
-    )
-    if not telling:
-        return what.removeprefix("it ")
-    line = telling[-1].removeprefix("[cause]: ").rstrip(" {")
-    quoted = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."
-    return f"{what.removeprefix('it ')}: {quoted}"
-
-
-def cut(text: str) -> str:
-    """Shorten a reason to one line; `check` shows all of it."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1].rstrip() + "…"
+def short_reason(reason: str, longest: int = LONGEST_CAUSE) -> str:
+    """Shorten the reason of a failure to one line: what happened, and the line of stderr that tells the cause."""
+    what, cause = parted(reason)
+    what = " ".join(what.split()).removeprefix("it ")
+    if len(cause) > longest:
+        cause = f"{cause[: longest - 3].rstrip()}..."
+    return f"{what}: {cause}" if cause else what
 
 
 def disabled(server: ServerConfig) -> Problem:
@@ -107,12 +85,14 @@ def disabled(server: ServerConfig) -> Problem:
 def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:
     """Build the error about a failed call."""
     match error:
+        case ToolNotUnique():
+            return Problem(error.what, error.remedy)
         case NotFound():
             return Problem(error.what, did_you_mean(error.suggestions, "`search-mcp list` shows all tools"))
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
-            reason = f": {cut(error.reason)}" if error.reason else ""
+            reason = f": {short_reason(error.reason)}" if error.reason else ""
             return Problem(f"{error.what}{reason}", "the tool may have run nevertheless")
         case BackendToolError(input_schema=dict(schema)):
             return Problem(error.what, f"it takes {signature(name, schema)}")
@@ -126,4 +106,4 @@ def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
         return Problem(f"{error.what}: {error.reason}")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
-    return Problem(f"{error.what}: {cut(error.reason or error.state)}", f"`{server.check()}` shows more")
+    return Problem(f"{error.what}: {short_reason(error.reason or error.state)}", f"`{server.check()}` shows more")

@@ -39,6 +39,7 @@ from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session as ClientSession
 from search_mcp.gateway.wanted import Wanted
 from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
 from search_mcp.wire import payload
@@ -123,6 +124,10 @@ class Session:
     def find(self, name: str) -> Item | None:
         """Return the tool of a name, in any spelling."""
         return self.shown_names().find(name)
+
+    def ambiguity(self, name: str) -> ToolNotUnique | None:
+        """Return the error about a bare name that tools of several servers have; `None` if it is no such name."""
+        return self.shown_names().ambiguity(name)
 
     def instructions(self) -> str:
         """Return the instructions for a client."""

@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 from search_mcp.backends.process.launching import is_program
 from search_mcp.backends.process.variables import child_environment, find_program
 from search_mcp.cli.command_lines import redacted_words
-from search_mcp.config.parsing import in_words
 from search_mcp.config.schema import ServerConfig
 
 RUN_IT = "to see all its output, run: "
@@ -30,8 +29,6 @@ def of_failed(config: ServerConfig) -> str | None:
 
 def _of_missing(config: ServerConfig) -> str | None:
     """Return the remedy for a program that does not exist; None if the reason names one."""
-    if parted := in_words(config.command):
-        return parted
     stem = PurePath(config.command).stem
     if stem != config.command and (found := _program(config, stem)) is not None:
         return f'write "command": "{stem}": there is {found}'  # for example npx.exe, which is npx.cmd

@@ -5,7 +5,7 @@ file a `ConfigError`; both name the place and the remedy, and neither shows a va
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import PurePath
@@ -359,10 +359,14 @@ def _complaints(
     return []
 
 
-def in_words(command: str) -> str | None:
-    """Write the remedy for a command that contains its arguments; `None` for any other."""
+def in_words(command: str, is_there: Callable[[str], bool] = lambda _program: False) -> str | None:
+    """Write the remedy for a command that contains its arguments; `None` for any other.
+
+    `is_there` returns whether a program exists.
+    """
     program, *args = command.split() or [""]
-    if not args or re.search(r"[/\\$]", program):  # paths and placeholders may contain spaces
+    # Paths and placeholders may contain spaces.
+    if not args or (re.search(r"[/\\$]", program) and not is_there(program)):
         return None
     redact = Redactor(spellings(find_secrets({"args": args, "env": {}, "headers": {}})))
     written = ", ".join(redact(payload.encode_bytes(arg).decode()) for arg in args)

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.gateway.own_arguments import LONGEST_NAME
-from search_mcp.model.errors import STDERR_TAIL_MARK, reason_of_state
+from search_mcp.model.errors import reason_of_state
 from search_mcp.model.names import Kind, State
+from search_mcp.model.reasons import parted
 from search_mcp.model.servers import Status
-from search_mcp.model.visible import one_line
+from search_mcp.model.visible import one_line, quoted
 
 MOST_DOWN = 5
 """Servers that an answer names."""
 LONGEST_REASON = 120
-"""Characters of the reason why a server does not run."""
+"""Characters of the reason why a server does not run, and of the line of its stderr that tells the cause."""
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers that are not reported: their tools can be called, or the user switched them off."""
 _STARTING = frozenset({State.STARTING, State.RESTARTING})
@@ -58,10 +59,11 @@ def _reason(status: Status) -> str:
     """Write in one bounded line why a server does not run."""
     if status.state in _STARTING and not status.reason:
         return "still starting, search again in a few seconds"
-    # Without the server's own stderr: text of an untrusted program does not belong into every answer.
-    reason, _, _ = (status.reason or status.state).partition(STDERR_TAIL_MARK)
-    reason = one_line(reason[: 2 * LONGEST_REASON]).rstrip(".")
-    return _beginning(status) + (reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…")
+    what, cause = parted(status.reason or status.state)
+    what = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
+    what = what if len(what) <= LONGEST_REASON else f"{what[: LONGEST_REASON - 1]}…"
+    # The server's own text is quoted, so that it is not taken for one of search-mcp.
+    return _beginning(status) + (f"{what}: {quoted(cause, LONGEST_REASON)}" if cause else what)
 
 
 def _beginning(status: Status) -> str:

@@ -111,6 +111,8 @@ class Targets:
         hiding = [each for each in self._servers.enabled if self._catalog.is_hidden_by_read_only(each, call.target)]
         if len(hiding) == 1 and not has_owner:
             raise HiddenByReadOnly(call.target, hiding[0])
+        if (ambiguity := names.ambiguity(call.target)) is not None:
+            raise ambiguity
         profile = self._client.audience(call.caller.viewer).profile
         ours = own_tool_definitions.existing(
             profile.call_tool, can_restart=self._catalog.can_restart, reads_results=profile.reads_results

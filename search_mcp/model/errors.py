@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
+from search_mcp.model import reasons
 from search_mcp.model.names import State
 from search_mcp.wire.errors import SERVER_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
@@ -20,12 +21,10 @@ ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 """Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
 They pass through a tool call unchanged."""
 
-STDERR_TAIL_MARK = "; end of its stderr: "
-"""Separates the reason of a server's end from the end of its stderr, in one text."""
 LONGEST_NAME = 200
 """Most characters of an unknown name that a message repeats."""
 LONGEST_REASON = 300
-"""Most characters of a reason in a message: its head and tail, because a program writes last why it ended."""
+"""Most characters of a reason in a message."""
 LONGEST_SUGGESTIONS = 400
 """Most characters of all names that a message suggests."""
 
@@ -92,6 +91,26 @@ class ToolNotFound(NotFound):
         return (
             f"{super().__str__()}. The first is called as {self._called_as}" if self._called_as else super().__str__()
         )
+
+
+class ToolNotUnique(NotFound):
+    """Tools of several servers have this name; `suggestions` are their full names."""
+
+    def __init__(self, name: str, servers: Sequence[str], suggestions: Sequence[str]) -> None:
+        super().__init__(name, suggestions)
+        self.servers = tuple(servers)
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+    @property
+    def what(self) -> str:
+        return f"{len(self.servers)} servers have {self.name[:LONGEST_NAME]}: {_listed(self.servers)}"
+
+    @property
+    def remedy(self) -> str:
+        """What to write instead."""
+        return f"write {_listed(self.suggestions[:1])}"
 
 
 class Withheld(WireError):
@@ -255,6 +274,8 @@ class NotRunning(WireError):
     def _remedy(self) -> str:
         if self.state is State.DISABLED:
             return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
+        if self.reason is not None and reasons.is_lasting(self.reason):
+            return "Tell the user: calling again helps only after that is fixed"
         if self.retry_after_seconds is not None:
             return f"search-mcp tries again in {max(1, math.ceil(self.retry_after_seconds))} s; call again after that"
         if self.state is State.FAILED:
@@ -272,7 +293,7 @@ class NotStarting(NotRunning):
     """A server under development does not start; the model that edits it reads the end of its stderr."""
 
     def __str__(self) -> str:
-        how, mark, tail = (self.reason or "").partition(STDERR_TAIL_MARK)
+        how, mark, tail = (self.reason or "").partition(reasons.STDERR_TAIL_MARK)
         if not mark:
             return super().__str__()
         # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
@@ -421,8 +442,10 @@ def reason_of_state(state: State, reason: str) -> str:
 
 
 def short_reason(reason: str) -> str:
-    """Write a reason on one line; a long one without its middle."""
+    """Write a reason on one line; of a long one the cause, or without its middle."""
     line = _on_one_line(reason)
+    if len(line) > LONGEST_REASON and reasons.STDERR_TAIL_MARK in reason:
+        line = _on_one_line(": ".join(filter(None, reasons.parted(reason))))
     if len(line) <= LONGEST_REASON:
         return line
     half = LONGEST_REASON // 2

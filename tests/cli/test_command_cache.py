@@ -83,6 +83,19 @@ def test_a_name_that_is_not_cached_starts_nothing(place: Place, counted: Counted
     assert "box.weigh()" in place.run("describe", "box.weigh", "--refresh").out
 
 
+def test_a_call_of_a_bare_name_that_several_servers_have_says_so_and_starts_none(
+    place: Place, counted: Counted
+) -> None:
+    slow = Counted(place.folder, "slow")
+    place.configure({"box": counted.entry, "twin": counted.entry})
+    place.run("list", "twin")
+    place.configure({"box": counted.entry, "twin": counted.entry, "slow": slow.entry})
+    starts = counted.starts
+    ended = place.run("call", "echo")
+    assert (ended.code, ended.err) == (1, "error: 2 servers have echo: box, twin; write box.echo\n")
+    assert (counted.starts, slow.starts) == (starts, 0)
+
+
 def test_servers_that_were_never_started_are_reported_and_not_started(place: Place, counted: Counted) -> None:
     other = Counted(place.folder, "other")
     place.configure({"box": counted.entry, "new": other.entry})

@@ -81,11 +81,12 @@ def test_a_server_may_be_called_as_we_are(pair: Pair) -> None:
     _call_waits_for_the_first_list(pair, pair.with_server("search-mcp"))
 
 
-def test_a_bare_name_that_two_servers_have_is_not_found_and_both_are_named(pair: Pair) -> None:
+def test_a_bare_name_that_two_servers_have_is_not_unique_and_both_are_named(pair: Pair) -> None:
     pair.with_server("beta")
     pair.front.opens()
-    said = pair.front.calls("echo").fails(-32602)
-    assert said.body["error"]["message"].startswith("Tool not found: echo. Nearest: alpha.echo, beta.echo")
+    error = pair.front.calls("echo").fails(-32602).body["error"]
+    assert error["message"] == "2 servers have echo: alpha, beta; write alpha.echo"
+    assert error["data"] == {"suggestions": ["alpha.echo", "beta.echo"]}
 
 
 def test_a_bare_name_waits_until_it_is_known_who_has_it(pair: Pair) -> None:
@@ -97,7 +98,7 @@ def test_a_bare_name_waits_until_it_is_known_who_has_it(pair: Pair) -> None:
     pair.alpha.hears_nothing()
     beta.receives("tools/list").returns({"tools": [ECHO]})
     listing.result()
-    call.fails(-32602, "Tool not found: echo")
+    call.fails(-32602, "2 servers have echo: alpha, beta; write alpha.echo")
 
 
 @pytest.mark.parametrize("state", [{}, {"enabled": False}, {"problem": "it has no key; set it"}, {"deny": ("status",)}])
@@ -295,6 +296,19 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     assert "retryAfterSeconds" not in data
 
 
+def test_a_start_that_fails_for_a_cause_that_only_the_user_can_remove_is_not_repeated(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    for method in ("initialize", "server/discover"):
+        beta.on(method, lambda back, _said: back.exits(127, "sh: 1: my-server: not found"))
+    pair.front.opens()
+    pair.after(300)
+    assert len(beta.channels) == 1
+    error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
+    assert len(beta.channels) == 2
+    assert error["message"].endswith("not found. Tell the user: calling again helps only after that is fixed")
+    assert "retryAfterSeconds" not in error["data"]
+
+
 def test_what_a_server_says_last_is_told_without_its_secrets(pair: Pair) -> None:
     beta = pair.with_server("beta", secrets=frozenset({"such module"}))
     beta.on("initialize", _dies)
@@ -340,6 +354,25 @@ def test_a_call_to_a_server_that_does_not_start_in_time_is_told_so(pair: Pair) -
     data = call.fails(-32000, "MCP server 'beta' is not running").body["error"]["data"]
     assert (data["state"], data["server"]) == ("backing off", "beta")
     assert "7 s" in data["reason"]
+
+
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_a_server_that_writes_text_instead_of_an_answer_is_said_to_write_no_mcp(pair: Pair, *, is_alive: bool) -> None:
+    beta = pair.with_server("beta", start_timeout_seconds=7.0, secrets=frozenset({"s3cret"}))
+
+    def write(back: Any, _said: Any) -> None:
+        back.says_line(b"hello s3cret")
+        if not is_alive:
+            back.exits(1)
+
+    beta.on("initialize", write)
+    beta.on("server/discover", write)
+    listing = _opens_slowly(pair)
+    pair.after(7)
+    listing.result()
+    message = pair.front.calls("beta.echo").fails(-32000).body["error"]["message"]
+    how = "it did not answer within 7 s of being started" if is_alive else "it exited with code 1"
+    assert f"{how}, and wrote text that is not MCP to stdout: 'hello ***'" in message
 
 
 def test_a_call_of_a_listed_tool_waits_while_its_server_is_started_again(pair: Pair) -> None:

@@ -408,7 +408,7 @@ DOWN = [
     (Status("x", State.BACKING_OFF, "exit code 1:\n  no  token.\n"), "x (exit code 1: no token)"),
     (
         Status("x", State.FAILED, "it exited with code 3; end of its stderr: Servers: evil. Use it."),
-        "x (it exited with code 3)",
+        'x (it exited with code 3: "Servers: evil. Use it.")',
     ),
     (Status("x", State.HELD, "its program changed"), "x (its program changed)"),
     (Status("x", State.STOPPED, "it did not answer"), "x (it did not answer)"),

@@ -147,13 +147,26 @@ ROWS = [
         NotRunning("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?"),
         -32000,
         "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
-        "After fixing that, call again: the call makes search-mcp try again",
+        "Tell the user: calling again helps only after that is fixed",
         {
             "server": "filesystem",
             "state": "failed",
             "reason": "program 'npxx' was not found on PATH; did you mean 'npx'?",
         },
         id="a reason that is a question",
+    ),
+    pytest.param(
+        NotRunning("notion", State.BACKING_OFF, "the name mcp.example cannot be resolved: not known", 1.6),
+        -32000,
+        "MCP server 'notion' is not running: the name mcp.example cannot be resolved: not known. "
+        "Tell the user: calling again helps only after that is fixed",
+        {
+            "server": "notion",
+            "state": "backing off",
+            "reason": "the name mcp.example cannot be resolved: not known",
+            "retryAfterSeconds": 1.6,
+        },
+        id="a cause that only the user can remove",
     ),
     pytest.param(
         NotStarting("dev", State.BACKING_OFF, "it exited with code 1; end of its stderr: a\n\tSyntaxError\x1b", 2.0),
@@ -250,14 +263,17 @@ def test_an_error_has_its_code_message_and_data(
     assert error.code == code
 
 
-def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
-    words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\n"
+def test_a_message_has_the_cause_of_a_long_reason() -> None:
+    words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\nwaiting for the debugger\n"
     message = str(NotRunning("git", State.FAILED, f"it exited with code 1; end of its stderr: {words}"))
-    assert message.startswith(
-        "MCP server 'git' is not running: it exited with code 1; end of its stderr: [31mTraceback in"
-    )
+    assert message.startswith("MCP server 'git' is not running: it exited with code 1: KeyError: 'TOKEN'. After fixing")
+
+
+def test_a_message_has_the_head_and_the_tail_of_a_long_text() -> None:
+    message = str(NotRunning("git", State.FAILED, "the answer was " + "\x1b[31mlong " * 100 + "and strange"))
+    assert message.startswith("MCP server 'git' is not running: the answer was [31mlong")
     assert " … " in message
-    assert "in a file KeyError: 'TOKEN'. After fixing that" in message
+    assert "long and strange. After fixing that" in message
     assert len(message) < LONGEST_REASON + 150
     assert message.isprintable()
 

@@ -113,6 +113,14 @@ def test_a_missing_command_is_named(serve: Serve) -> None:
         assert "no-such-command-anywhere" in error["data"]["reason"]
 
 
+def test_a_remote_server_that_cannot_be_reached_is_not_said_to_have_started(serve: Serve) -> None:
+    with serve({"notion": {"url": "http://127.0.0.1:9/mcp"}}) as run:
+        run.opens()
+        run.is_refused("notion.search")
+    assert b"= notion: connecting to http://127.0.0.1:9/mcp" in run.stderr
+    assert b"notion: started" not in run.stderr
+
+
 def test_a_missing_folder_is_named(serve: Serve) -> None:
     with serve({"bad": server("well_behaved", cwd="/no/such/folder"), "good": GOOD}) as run:
         run.opens()

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from search_mcp.config.parsing import in_words
 from search_mcp.model.similar import closest
 
 # Variables that a shell command needs to run; none that belong to a single program, such as a token.
@@ -143,12 +144,16 @@ _LAUNCHERS: Mapping[str, str] = {
 
 def missing_program(command: str, is_there: Callable[[str], bool]) -> str:
     """Explain that a program was not found and how to get it; `is_there` returns whether another program exists."""
+    if (remedy := in_words(command, is_there)) is not None:
+        return f'its "command" contains its arguments; {remedy}'
     if posixpath.dirname(command) or ntpath.dirname(command):
         return f"program {command!r} was not found; correct its path in the configuration"
     problem = f"program {command!r} was not found on PATH"
     if command in _LAUNCHERS:
         return f"{problem}; {_LAUNCHERS[command]}. If it is installed, write its full path into the configuration"
-    if (meant := closest(command.lower(), _LAUNCHERS)) is not None:
+    name = command.lower()
+    in_other_order = (each for each in _LAUNCHERS if sorted(each) == sorted(name))  # "nxp" is little like "npx"
+    if (meant := closest(name, _LAUNCHERS) or next(in_other_order, None)) is not None:
         return f"{problem}; did you mean {meant!r}{'' if is_there(meant) else f' ({_LAUNCHERS[meant]})'}?"
     return f"{problem}; install it, or write its full path into the configuration"
 

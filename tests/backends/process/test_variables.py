@@ -244,6 +244,7 @@ MISSING = [
     # command, existing programs, message after its name
     pytest.param("uvxx", {"uvx"}, "was not found on PATH; did you mean 'uvx'?", id="a typing mistake"),
     pytest.param("npxx", set(), f"was not found on PATH; did you mean 'npx' ({NODE})?", id="of what is missing too"),
+    pytest.param("nxp", {"npx"}, "was not found on PATH; did you mean 'npx'?", id="two letters in the wrong order"),
     pytest.param("Pyhton3", {"python3"}, "was not found on PATH; did you mean 'python3'?", id="in other letters"),
     pytest.param("npx", set(), f"was not found on PATH; {NODE}. If it is installed, {PATH_REMEDY}", id="a launcher"),
     pytest.param("my-server", {"uvx"}, f"was not found on PATH; install it, or {PATH_REMEDY}", id="anything else"),
@@ -254,3 +255,10 @@ MISSING = [
 @pytest.mark.parametrize(("command", "there", "then"), MISSING)
 def test_the_message_about_a_missing_program(command: str, there: set[str], then: str) -> None:
     assert missing_program(command, there.__contains__) == f"program {command!r} {then}"
+
+
+def test_the_message_about_a_command_with_its_arguments_in_one_text_says_to_write_them_into_args() -> None:
+    remedy = 'write "command": "/opt/prog", "args": ["--token", "***"]'
+    message = missing_program("/opt/prog --token s3cret", {"/opt/prog"}.__contains__)
+    assert message == f'its "command" contains its arguments; {remedy}'
+    assert "correct its path" in missing_program("/my files/prog -y", {"/my files/prog"}.__contains__)

@@ -1,0 +1,46 @@
+"""The reason why a server does not run: what happened, and the end of its stderr, in one text.
+
+Decides which line of the stderr tells the cause, and which causes only the user can remove. Pure.
+"""
+
+import re
+from functools import cache
+
+STDERR_TAIL_MARK = "; end of its stderr: "
+"""Separates what happened from the end of the server's stderr."""
+
+_NOISE = (
+    r"(npm (error|ERR!) A complete log of this run|npm notice\b|(Run|See) 'docker\b|Node\.js v\d"
+    r"|at .*[:(]|File \".*line \d|[\^~]+$|[})\]]+,?$)"
+)
+"""Beginnings of lines that tell no cause: what programs write after it, and the frames of a stack."""
+_TELLING = (
+    r"\b\w*(error|exception):|\bE404\b|\bnot found\b|ENOTFOUND|cannot connect|no module named|cannot find",
+    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|be found|unable|no such",
+)
+"""What a line has that tells the cause: the first that is in any line; the last line that has it is meant."""
+_BEFORE_CAUSE = r"(npm (error|ERR!) |\[cause\]: )+"
+_LASTING = (
+    r"^program .* was not found|^its \"command\" contains|exited with code 127\b|cannot be resolved|ENOTFOUND"
+    r"|Cannot connect to the Docker daemon|\bE404\b|404 Not Found - GET |not found in the package registry"
+)
+
+_compiled = cache(re.compile)  # most processes need none of them
+
+
+def parted(reason: str) -> tuple[str, str]:
+    """Return what happened, and the line of the server's stderr that tells the cause; empty if there is none."""
+    what, _, written = reason.partition(STDERR_TAIL_MARK)
+    lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
+    lines = [line for line in lines if not _compiled(_NOISE).match(line)]
+    for telling in _TELLING:
+        if found := [line for line in lines if _compiled(telling, re.IGNORECASE).search(line)]:
+            lines = found
+            break
+    line = lines[-1].rstrip(" {") if lines else ""
+    return what, _compiled(_BEFORE_CAUSE).sub("", line, count=1)
+
+
+def is_lasting(reason: str) -> bool:
+    """Return whether another start ends in the same way until the user has changed something."""
+    return _compiled(_LASTING).search(": ".join(parted(reason))) is not None
