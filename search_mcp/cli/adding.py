@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,22 +11,26 @@ from typing import Annotated
 
 import typer
 
-from search_mcp.cli import consent, stored_secrets
+from search_mcp.catalog.profiles import BY_NAME
+from search_mcp.cli import client_servers, consent, stored_secrets, warming
+from search_mcp.cli.counting import enumerated
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
+from search_mcp.cli.own_file import bridged, command_to_check, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse
+from search_mcp.cli.selection import noting, this_machine
 from search_mcp.cli.stored_secrets import Secret
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import found, installation, merging, native, storage
 from search_mcp.clients.found import Server, tagged
+from search_mcp.clients.known import CLIENTS
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
 from search_mcp.config import location
 from search_mcp.config.subset import TAG
-from search_mcp.model.errors import ConfigError
+from search_mcp.model.errors import for_shell
 
 
-@takes("config", "dry_run", "debug")
+@takes("config", "no_start", "dry_run", "debug")
 def add(
     options: Options,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Name of the server.")] = None,
@@ -72,13 +77,54 @@ def add(
     if json_entry is not None:
         if command or env or cwd or header or transport or secret:
             raise Misuse("--json cannot be combined with a command or other options", "leave them out")
+        if json_entry == "-" and sys.stdin.isatty():
+            ends = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
+            options.screen.note(f"Paste the server's JSON, then press Enter and {ends}.")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
-        servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
+        name, command = _asked(name, command or [], options.screen)
+        servers = [_typed(name, command, env or [], cwd, header or [], transport)]
         if secret:
             secrets = _asked_for(options, servers[0], secret)
             servers = [_with_secrets(servers[0], secrets)]
-    return _add(options, [tagged(each, given) for each in servers], [] if name is None else [name], given, secrets)
+    servers = [tagged(each, given) for each in servers]
+    path, added = _add(options, servers, [] if name is None else [name], given, secrets)
+    if not added or options.dry_run:
+        return FINE
+    if options.no_start:
+        options.screen.note(f"Next: {' '.join([command_to_check(options, path), *map(for_shell, added)])}")
+    elif warming.start(path, options.screen, added):
+        _tell_of_restarts(path, added, options.screen)
+    return FINE
+
+
+def _asked(name: str | None, command: list[str], screen: Terminal) -> tuple[str | None, list[str]]:
+    """Ask a person at a terminal for the name and the command or URL that the command line lacks."""
+    if not screen.is_interactive or (name is not None and native.is_address(name)):
+        return name, command
+    name = name or screen.ask("Name of the server") or None
+    if name is not None and not command:
+        command = shlex.split(screen.ask("Its command, or its URL"), posix=sys.platform != "win32")
+    return name, command
+
+
+def _tell_of_restarts(path: Path, names: Sequence[str], screen: Terminal) -> None:
+    """Name the clients that use new servers, and read the list of tools only when they start."""
+    machine = this_machine()
+    servers = installation.tags(storage.load(path, "jsonc").document)
+    restarted = []
+    for client in CLIENTS:
+        if client.name not in BY_NAME or BY_NAME[client.name].reads_later_lists is not False:
+            continue
+        for file in found.files(client, machine):
+            with noting([]):
+                document = storage.load(file, client.format).document
+                choice = client_servers.choose(document, client, None, servers)
+                if installation.uses(document, client, path) and (choice is None or {*names} & {*choice.names}):
+                    restarted.append(client.title)
+    if restarted:
+        show = "shows" if len(restarted) == 1 else "show"
+        screen.note(f"{enumerated(restarted)} {show} {'it' if len(names) == 1 else 'them'} after a restart.")
 
 
 def _tag(text: str) -> str:
@@ -95,7 +141,8 @@ def _add(
     chosen: Sequence[str],
     tags: Sequence[str],
     secrets: Sequence[Secret] = (),
-) -> int:
+) -> tuple[Path, list[str]]:
+    """Write the servers into the file; returns its path, and the enabled servers that are new."""
     screen, file = options.screen, own_file(options)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers, chosen)
@@ -124,21 +171,7 @@ def _add(
         for note in each.notes:
             screen.warning(f"{each.server.name}: {note}")
     tell_of_bridges(bridged(file.document, changed), screen)
-    if not options.dry_run:
-        _tell_of_logins([each.name for each in merged if each.result == "added" and not each.is_disabled], file, screen)
-    return FINE
-
-
-def _tell_of_logins(names: Sequence[str], file: File, screen: Terminal) -> None:
-    """Tell how to log in to new remote servers; only a connection shows whether they need a login."""
-    try:
-        config = location.read(file.path, os.environ)
-    except ConfigError:
-        return  # the fault was there before; `check` and `validate` report it
-    for each in config.servers:
-        if each.name in names and each.problem is None and each.remote is not None and each.remote.may_log_in:
-            screen.note(f"Next: {each.check()}")
-            screen.note(f"If it needs a login: {each.command_for('auth', 'login')}")
+    return file.path, [each.name for each in merged if each.result == "added" and not each.is_disabled]
 
 
 def _under_another_name(merged: Merged) -> str:

@@ -201,6 +201,11 @@ class Terminal:
         self._err.print(Text.assemble((clean(question), "bold"), " [y/N] "), end="")
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
+    def ask(self, question: str) -> str:
+        """Ask a person at the terminal for a text, which is empty if there is none."""
+        self.prompt(f"{question}: ")
+        return sys.stdin.readline().strip()
+
     def prompt(self, text: str) -> None:
         """Write a text that the answer of a person follows on the same line."""
         self._err.print(Text(clean(text), "bold"), end="")

@@ -5,6 +5,7 @@ Decides what changes. The caller reads and writes the files, and records what wa
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from search_mcp.catalog.profiles import REGISTERED_AS
@@ -47,6 +48,12 @@ def chosen_servers(file: Document, client: Client) -> str | None:
     """Return the value of the option `--servers` in our entry; None if there is no entry, or no such option."""
     present = file.members((client.root,))
     return next((entries.chosen_servers(present[name]) for name in _ours(file, client)), None)
+
+
+def uses(file: Document, client: Client, config: Path) -> bool:
+    """Return whether our entry in a client's file starts search-mcp with this configuration."""
+    present = file.members((client.root,))
+    return any(str(config.absolute()) in (entries.program(present[name]) or ()) for name in _ours(file, client))
 
 
 def imports_from_folder(file: Document, client: Client) -> bool:

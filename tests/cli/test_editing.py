@@ -86,11 +86,13 @@ EDITS = [
 
 @pytest.mark.parametrize(("words", "old", "new"), EDITS, ids=[" ".join(row[0][:3]) for row in EDITS])
 def test_edits(place: Place, config: Path, words: list[str], old: str, new: str) -> None:
-    ended = place.run(*words)
-    assert (ended.code, ended.err) == (0, "")
+    is_added = words[0] == "add" and old != new
+    name = "again" if "again" in words else "new"
+    ended = place.run(words[0], *(["--no-start"] if words[0] == "add" else []), *words[1:])
+    assert (ended.code, ended.err) == (0, f"Next: search-mcp check {name}\n" if is_added else "")
     *shown, told = ended.out.splitlines()
     assert told.endswith(".")
-    assert bool(shown) == (words[0] == "add" and old != new)
+    assert bool(shown) == is_added
     assert config.read_bytes().decode() == OURS.replace(old, new)
     backup = config.with_name("mcp-servers.json.search-mcp.bak")
     assert backup.exists() == (old != new)
@@ -168,12 +170,15 @@ def test_without_a_configuration_the_users_own_is_begun(place: Place) -> None:
 
 
 def test_from_stdin_with_notes(place: Place, config: Path) -> None:
-    ended = place.run("add", "--json", "-", stdin='"a": {"url": "wss://x"}, "b": {"command": "x", "args": ["${A_B}"]}')
+    ended = place.run(
+        "add", "--no-start", "--json", "-", stdin='"a": {"url": "wss://x"}, "b": {"command": "x", "args": ["${A_B}"]}'
+    )
     assert (ended.code, ended.out) == (
         0,
         f"a\n  url: wss://x\nb\n  x '${{A_B}}'\nAdded a, disabled, to {config}.\nAdded b to {config}.\n",
     )
-    assert ended.err == "warning: a: it uses a WebSocket, which search-mcp does not support; use its https address\n"
+    warning = "warning: a: it uses a WebSocket, which search-mcp does not support; use its https address\n"
+    assert ended.err == f"{warning}Next: search-mcp check b\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0
     assert "warning: a: WebSocket servers are not supported" in ended.err
@@ -195,29 +200,29 @@ ADDRESSES: list[tuple[list[str], dict[str, Any]]] = [
         {"url": "https://x", "type": "sse", "headers": {"Authorization": "Bearer ${T}"}},
     ),
 ]
-NEXT = "Next: search-mcp check web\nIf it needs a login: search-mcp auth login web\n"
+NEXT = "Next: search-mcp check web\n"
 
 
 @pytest.mark.parametrize(("words", "entry"), ADDRESSES)
 def test_a_remote_server_is_added(place: Place, words: list[str], entry: dict[str, Any]) -> None:
-    ended = place.run("add", "web", *words)
-    assert (ended.code, ended.err) == (0, "" if "headers" in entry else NEXT)
+    ended = place.run("add", "--no-start", "web", *words)
+    assert (ended.code, ended.err) == (0, NEXT)
     assert ended.out.startswith(f"web\n  url: {entry['url']}\n")
     assert ended.out.endswith(f"\nAdded web to {place.config}.\n")
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": entry}}
 
 
 def test_a_command_line_of_mcp_remote_is_added_as_a_remote_server(place: Place) -> None:
-    ended = place.run("add", "web", "--", "npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp")
+    ended = place.run("add", "--no-start", "web", "--", "npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp")
     assert (ended.code, ended.err) == (0, f"warning: web: {mcp_remote.LOG_IN_ONCE}\n{NEXT}")
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": LINEAR}}
 
 
 def test_a_command_line_of_mcp_remote_without_counterpart_is_kept(place: Place) -> None:
     words = ["npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp", "--device-code"]
-    ended = place.run("add", "web", "--", *words)
+    ended = place.run("add", "--no-start", "web", "--", *words)
     assert ended.code == 0
-    assert ended.err.endswith(f"web: runs through {mcp_remote.ABOUT}.\n")
+    assert ended.err.endswith(f"web: runs through {mcp_remote.ABOUT}.\n{NEXT}")
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": {"command": words[0], "args": words[1:]}}}
 
 
@@ -248,9 +253,9 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
     theirs.parent.mkdir()
     theirs.write_text('{"mcpServers": {"git": {"command": "theirs"}}}')
     assert is_one_sentence(place.run("list"), 2, str(place.config), f"{theirs} is used only if --config names it")
-    ended = place.run("add", "one", "--", "x", "--env")
+    ended = place.run("add", "--no-start", "one", "--", "x", "--env")
     assert (ended.code, ended.out) == (0, f"one\n  x --env\nAdded one to {place.config}.\n")
-    assert ended.err == f"{theirs} is not changed; --config edits it.\n"
+    assert ended.err.startswith(f"{theirs} is not changed; --config edits it.\nNext: search-mcp check")
     assert theirs.read_text() == '{"mcpServers": {"git": {"command": "theirs"}}}'
     ended = place.run("disable", "git", "--config", str(theirs))
     assert (ended.code, ended.err) == (0, "")
@@ -263,7 +268,8 @@ def test_commands_in_the_checkout_edit_the_users_own_file(place: Place) -> None:
     checkout = replace(place, folder=shipped.parents[1])
     for words in (["add", "one", "--", "x"], ["disable", "one"], ["remove", "one"]):
         ended = checkout.run(*words)
-        assert (ended.code, ended.err) == (0, f"{shipped} is not changed; --config edits it.\n")
+        assert ended.code == 0
+        assert ended.err.startswith(f"{shipped} is not changed; --config edits it.\n")
     assert checkout.run("config", "path").out == f"{shipped}\n"
     (place.folder / "mcp.json").write_text('{"mcpServers": {"two": {"command": "x"}}}')
     ended = checkout.run("import", str(place.folder / "mcp.json"))

@@ -1,5 +1,6 @@
 """The commands at a terminal: colours, widths, progress, Ctrl-C."""
 
+import json
 import os
 from collections.abc import Callable
 
@@ -170,6 +171,38 @@ def test_ctrl_c_leaves_no_process(configured: Configured, words: list[str], wait
     assert screen.end() == 130
     assert "Traceback" not in screen.shown
     assert place.processes() == set()
+
+
+def test_ctrl_c_while_an_added_server_starts_keeps_the_entry_and_says_so(place: Place) -> None:
+    screen = Screen(place, "add", "mute", "--json", json.dumps(server("mute")))
+    screen.wait_for("starting mute")
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert " has mute; `search-mcp check mute` starts it." in " ".join(screen.shown.split())
+    assert "mute" in json.loads(place.config.read_text())["mcpServers"]
+
+
+def test_add_asks_for_what_is_missing(place: Place) -> None:
+    screen = Screen(place, "add", "--no-start")
+    screen.wait_for("Name of the server: ")
+    screen.press("files\r")
+    screen.wait_for("Its command, or its URL: ")
+    screen.press("npx -y 'a b'\r")
+    assert screen.end() == 0
+    assert json.loads(place.config.read_text())["mcpServers"] == {"files": {"command": "npx", "args": ["-y", "a b"]}}
+    screen = Screen(place, "add", "--no-start", "web")
+    screen.wait_for("Its command, or its URL: ")
+    screen.press("https://mcp.example/mcp\r")
+    assert screen.end() == 0
+    assert json.loads(place.config.read_text())["mcpServers"]["web"] == {"url": "https://mcp.example/mcp"}
+
+
+def test_add_says_that_it_waits_for_json(place: Place) -> None:
+    screen = Screen(place, "add", "--no-start", "--json", "-")
+    screen.wait_for("Paste the server's JSON, then press Enter and Ctrl-D.")
+    screen.press('{"a": {"command": "x"}}\r\x04')
+    assert screen.end() == 0
+    assert json.loads(place.config.read_text()) == {"mcpServers": {"a": {"command": "x"}}}
 
 
 def test_ctrl_c_during_a_call(configured: Configured) -> None:

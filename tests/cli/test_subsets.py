@@ -144,7 +144,7 @@ def test_install_keeps_an_expression_that_cannot_be_read(tagged: Place) -> None:
 def test_install_starts_only_the_servers_of_the_clients(tagged: Place) -> None:
     (tagged.folder / ".cursor").mkdir()
     ended = tagged.run("install", "cursor", "--servers", "toolbox")
-    assert ended.err.endswith("\nReady: 7 tools of 1 server.\n")
+    assert ended.err.endswith("\nReady: 7 tools.\n")
     assert tagged.run("servers", "--json").json["servers"][1]["state"] == "unknown"
 
 

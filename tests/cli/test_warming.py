@@ -1,7 +1,8 @@
-"""`import` and `install` start the servers once, so that the first list of every client is complete."""
+"""`add`, `import` and `install` start the servers once, so that the first list of every client is complete."""
 
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,10 +42,49 @@ def test_install_makes_the_first_list_complete(home: Place) -> None:
 def test_import_caches_the_tools_of_the_clients_servers(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
-    assert "Ready: 7 tools of 1 server." in home.run("import").err
+    assert "Ready: 7 tools." in home.run("import").err
     assert home.run("import").code == 0
     assert home.run("install", "claude-desktop").code == 0
     assert box.starts == 1, "its tools are cached after the import"
+
+
+def test_add_starts_what_it_adds_and_names_the_clients_to_restart(home: Place) -> None:
+    box, other = Counted(home.folder, "box"), Counted(home.folder, "other")
+    (home.folder / ".cursor").mkdir()
+    desktop(home).write_text("{}")
+    assert home.run("install", "claude-desktop", "cursor").code == 0
+    ended = home.run("add", "box", "--json", json.dumps(box.entry))
+    assert (ended.code, ended.err) == (0, "Ready: 7 tools.\nClaude Desktop shows it after a restart.\n")
+    assert home.run("install", "claude-desktop", "--servers", "box", "--no-start").code == 0
+    assert home.run("add", "other", "--json", json.dumps(other.entry)).err == "Ready: 7 tools.\n"
+    assert (box.starts, other.starts) == (1, 1)
+
+
+def test_add_says_why_what_it_added_does_not_start(place: Place) -> None:
+    for command, reason in ((sys.executable, "exited with code 3"), ("no-such-program", "was not found on PATH")):
+        ended = place.run("add", "bad", "--", command, "-c", "exit(3)")
+        assert ended.code == 0
+        assert f"Failed: bad ({reason if command == sys.executable else ''}" in ended.err
+        assert reason in ended.err
+        assert "`search-mcp check bad` tries again." in ended.err
+        assert place.run("remove", "bad").code == 0
+
+
+def test_add_tries_a_server_again_whose_start_has_failed(place: Place) -> None:
+    box = Counted(place.folder, "box")
+    text = box.script.read_text(encoding="utf-8")
+    box.script.write_text("exit(3)", encoding="utf-8")
+    assert "Failed: box" in place.run("add", "box", "--json", json.dumps(box.entry)).err
+    box.script.write_text(text, encoding="utf-8")
+    assert place.run("remove", "box").code == 0
+    assert place.run("add", "box", "--json", json.dumps(box.entry)).err == "Ready: 7 tools.\n"
+
+
+def test_add_with_no_start_starts_nothing(place: Place) -> None:
+    box = Counted(place.folder, "box")
+    ended = place.run("add", "box", "--no-start", "--json", json.dumps(box.entry))
+    assert (ended.code, ended.err) == (0, "Next: search-mcp check box\n")
+    assert box.starts == 0
 
 
 def test_only_requested_servers_are_started(home: Place) -> None:
