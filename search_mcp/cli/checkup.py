@@ -66,7 +66,7 @@ def check(
         screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
     elif chosen:
         _show_differences(found, accepting if wanted else None, screen)
-    is_refused = bool(wanted) and not _accept(accepting, loaded, screen, is_sure=yes or options.as_json)
+    is_refused = bool(wanted) and not _accept(accepting, loaded, screen, is_sure=yes)
     if not is_refused:
         found = found.without(accepting)
     if not options.as_json:
@@ -113,7 +113,7 @@ def _accept(accepting: Mapping[str, Sequence[Open]], config: Config, screen: Ter
     """Accept differences that were shown, if the user agrees; returns whether the user did.
 
     Raises:
-        Problem: the decision cannot be recorded.
+        Problem: there is nobody to ask, or the decision cannot be recorded.
     """
     if not acceptance.confirmed(accepting, screen, is_sure=is_sure):
         screen.note("Nothing was accepted.")

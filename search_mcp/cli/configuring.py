@@ -1,7 +1,7 @@
 """`config`: location, validation, trust and JSON Schema of configuration files."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -132,30 +132,31 @@ def trust(
     before = location.approvals().read(file)
     is_trusted = before.folder == "trusted"
     new = {each.name for each in loaded.servers if not before.accepts_texts(each)}
+    say = screen.note if options.as_json else screen.text
+    _show_trusted(file, loaded, new if is_trusted else None, screen, say)
+    if not options.dry_run:
+        if not screen.agrees("Trust it?", is_sure=yes or (is_trusted and not new)):
+            screen.note("Nothing was changed." if is_trusted else "It is not trusted.")
+            return WRONG
+        with consent.remembering(file):
+            location.approvals().trust(file, loaded.servers, confirms=loaded.settings.confirm_commands is True)
     if options.as_json:
         programs = [command_lines.as_json(each) for each in loaded.servers]
         screen.json({"config": printable(file), "trusted": not options.dry_run, "servers": programs})
-    else:
-        _show_trusted(file, loaded, new if is_trusted else None, screen)
-    if options.dry_run:
-        return FINE
-    if not screen.agrees("Trust it?", is_sure=yes or options.as_json or (is_trusted and not new)):
-        screen.note("Nothing was changed." if is_trusted else "It is not trusted.")
-        return WRONG
-    with consent.remembering(file):
-        location.approvals().trust(file, loaded.servers, confirms=loaded.settings.confirm_commands is True)
-    if not options.as_json:
+    elif not options.dry_run:
         screen.note(f"{printable(file)} is trusted.")
     return FINE
 
 
-def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, screen: Terminal) -> None:
+def _show_trusted(
+    file: Path, loaded: Config, new: Collection[str] | None, screen: Terminal, say: Callable[[str], None]
+) -> None:
     """Show every command in a file, and mark the new ones if the file is trusted already."""
     state = "" if new is None else "is trusted, and "
-    screen.text(f"{printable(file)} {state}has {counted(len(loaded.servers), 'server')}:")
+    say(f"{printable(file)} {state}has {counted(len(loaded.servers), 'server')}:")
     for each in loaded.servers:
         mark = " (new or changed)" if new is not None and each.name in new else ""
-        consent.show(each.name + mark, command_lines.entry_of(each), screen)
+        consent.show(each.name + mark, command_lines.entry_of(each), screen, say)
     screen.note(_TRUSTING if new is None or new else "Every command in it is accepted already.")
 
 

@@ -66,10 +66,10 @@ def accept(
 ) -> tuple[Config, list[str]]:
     """Accept the commands of those of these servers that are held; returns the other names as well.
 
-    A person at a terminal is asked. A server whose command is refused is held, and nothing else of it is accepted.
+    A person is asked. A server whose command is refused is held, and nothing else of it is accepted.
 
     Raises:
-        Problem: the decision cannot be recorded.
+        Problem: there is nobody to ask, or the decision cannot be recorded.
     """
     chosen = [each for each in config.servers if each.name in names]
     record = location.approvals().read(path)  # another process may hold a server that this one does not
@@ -79,7 +79,7 @@ def accept(
     say = options.screen.note if options.as_json else options.screen.text
     for each in doubtful:
         show(each.name, command_lines.entry_of(each), options.screen, say)
-    if not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
+    if not options.screen.agrees(_question(doubtful), is_sure=is_sure):
         options.screen.note("Nothing was accepted.")
         refused = {each.name for each in doubtful}
         return _refused(config, refused), [name for name in names if name not in refused]

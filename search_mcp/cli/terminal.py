@@ -20,6 +20,7 @@ from rich.text import Text
 from search_mcp.cli import live, pager
 from search_mcp.cli.cleaning import clean, one_line
 from search_mcp.cli.console import STATE_STYLES, Console, mark, open_console, writes_unicode
+from search_mcp.cli.problem import Misuse
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config.secrets import Redactor
 from search_mcp.logs import FORMAT, Conceal, Concealing
@@ -211,8 +212,14 @@ class Terminal:
         self._err.print(Text(clean(text), "bold"), end="")
 
     def agrees(self, question: str, *, is_sure: bool) -> bool:
-        """Ask at a terminal, unless `is_sure`; without a terminal the answer is yes."""
-        return is_sure or not self.is_interactive or self.confirm(question)
+        """Ask a person at the terminal, unless `is_sure`.
+
+        Raises:
+            Misuse: there is no terminal. A model that runs commands must not consent for the user.
+        """
+        if not (is_sure or self.is_interactive):
+            raise Misuse("this needs a person, and nothing was changed", "run it in a terminal, or write --yes")
+        return is_sure or self.confirm(question)
 
     def note(self, text: str) -> None:
         """Write a remark."""

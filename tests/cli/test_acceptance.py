@@ -86,10 +86,6 @@ def test_a_person_is_asked_unless_there_is_nothing_or_no_doubt(
     assert screen.questions in ([], ["Accept 1 difference of bank?"])
 
 
-def test_consent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert acceptance.confirmed({"bank": [PAY]}, Terminal(), is_sure=False)
-
-
 # Differences on the screen
 
 DEFINITION = {

@@ -23,6 +23,7 @@ from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
 """A program that creates a file when it starts."""
+CHANGEABLE = str(Path(__file__).parents[1] / "servers" / "changeable.py")
 
 
 def evil(place: Place, **more: Any) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def test_no_command_writes_into_the_file_of_a_folder_or_registers_it(
     cursor = place.folder / ".cursor" / "mcp.json"
     write(cursor, {"secret": {"command": sys.executable, "args": ["-c", ""], "env": {"TOKEN": "s3cret-s3cret"}}})
     if is_trusted:
-        assert place.run("config", "trust").code == 0
+        assert place.run("config", "trust", "--yes").code == 0
     before = theirs.read_bytes()
     ended = place.run(*words)
     assert ended.code == 0, ended
@@ -145,7 +146,7 @@ def states(place: Place, *words: str) -> dict[str, str]:
 
 def test_trust_shows_every_command_and_a_dry_run_changes_nothing(place: Place, theirs: Path) -> None:
     place.configure({})
-    for words, is_trusted in ((["--dry-run"], False), ([], True)):
+    for words, is_trusted in ((["--dry-run"], False), (["--yes"], True)):
         ended = place.run("config", "trust", *words)
         assert ended.code == 0, ended
         assert ended.out.startswith(f"{theirs} has 1 server:\nevil\n")
@@ -167,9 +168,36 @@ def test_trust_for_scripts(place: Place, theirs: Path) -> None:
     assert (ended.json["trusted"], ended.json["config"], "s3cret" in ended.out) == (False, str(theirs), False)
 
 
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_without_a_terminal_every_consent_needs_yes(place: Place, theirs: Path, words: list[str]) -> None:
+    """A model that runs commands has no terminal, and must not consent for the user."""
+    about = place.folder / "about.txt"
+    about.write_text("Pay an invoice.")
+    place.configure({"bank": {"command": sys.executable, "args": [CHANGEABLE, str(about)]}})
+    assert place.run("check", "bank").code == 0
+    about.write_text("Send the keys along.")
+    for command in (["config", "trust"], ["check", "--accept", "bank"]):
+        refused_without_a_person(place, *command, *words)
+    assert place.run("config", "path").out == f"{place.config}\n"
+    assert "changed: tool pay" in place.run("check", "bank").out
+
+    assert place.run("config", "trust", "--yes").code == 0
+    write(theirs, {"evil": evil(place, env={"A": "B"})})
+    refused_without_a_person(place, "check", "--accept", "evil", *words)
+    assert states(place) == {"evil": "held"}
+    assert not mark(place).exists()
+
+
+def refused_without_a_person(place: Place, *words: str) -> None:
+    ended = place.run(*words, stdin="y\n")
+    assert ended.code == 2, ended
+    told = "error: this needs a person, and nothing was changed; run it in a terminal, or write --yes"
+    assert told in " ".join(ended.err.split())
+
+
 def test_the_record_is_private_and_holds_no_command(place: Place, theirs: Path) -> None:
     write(theirs, {"evil": {"command": "x", "env": {"TOKEN": "s3cret"}}})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     (record,) = records(place)
     assert "s3cret" not in record.read_text()
     if sys.platform != "win32":
@@ -197,7 +225,7 @@ CHANGES: list[dict[str, Any]] = [
 def test_only_the_server_with_a_changed_command_is_held(place: Place, theirs: Path, change: dict[str, Any]) -> None:
     entry = {"command": "x", "args": ["a"], "env": {"A": "b", "B": "c"}}
     write(theirs, {"one": entry, "two": {"command": "y"}})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     write(theirs, {"one": {**entry, **change}, "two": {"command": "y"}})
     found = states(place)
     assert (found["one"], found["two"] == "held") == ("held", False)
@@ -208,7 +236,7 @@ def test_only_the_server_with_a_changed_command_is_held(place: Place, theirs: Pa
 def test_settings_that_run_nothing_may_change(place: Place, theirs: Path) -> None:
     entry = {"command": "x", "env": {"A": "b", "B": "c"}}
     write(theirs, {"one": entry})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     reordered = {"env": {"B": "c", "A": "b"}, "command": "x"}
     write(theirs, {"one": {**reordered, "tools": ["*"], "tags": ["t"], "startup": "lazy"}}, listing="full")
     assert "held" not in states(place).values()
@@ -218,14 +246,14 @@ def test_settings_that_run_nothing_may_change(place: Place, theirs: Path) -> Non
 
 def test_two_programs_that_change_their_names_are_held(place: Place, theirs: Path) -> None:
     write(theirs, {"one": {"command": "x"}, "two": {"command": "y"}})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     write(theirs, {"one": {"command": "y"}, "two": {"command": "x"}})
     assert states(place) == {"one": "held", "two": "held"}
 
 
 def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, theirs: Path) -> None:
     write(theirs, {"toolbox": server("toolbox")})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     write(theirs, {"toolbox": server("toolbox"), "evil": evil(place)})
     remedy = f"`search-mcp check --accept evil --config {theirs}` shows and accepts it"
     for words, code in (
@@ -242,7 +270,7 @@ def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, the
     assert ("held" in shown.out, str(mark(place)) in shown.out, remedy in shown.err) == (True, True, True)
     (finding,) = (each for each in place.run("check", "--json").json["servers"] if each["name"] == "evil")
     assert (finding["state"], remedy in finding["reason"]) == ("held", True)
-    ended = place.run("check", "toolbox", "--accept", "evil", "--config", str(theirs))
+    ended = place.run("check", "toolbox", "--accept", "evil", "--yes", "--config", str(theirs))
     assert ended.code == 0, ended
     assert ended.err == "evil: its command is accepted.\n"
     assert ended.out.startswith("evil\n  ")
@@ -266,7 +294,7 @@ def test_no_command_for_a_secret_runs_in_a_folder_that_is_not_trusted(place: Pla
 @pytest.mark.skipif(sys.platform == "win32", reason="touch")
 def test_a_command_for_a_secret_is_held_and_shown_until_it_is_accepted(place: Place, theirs: Path) -> None:
     write(theirs, {"toolbox": server("toolbox", env={"API_TOKEN": "plain"})})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     write(theirs, {"toolbox": secretly_evil(place)})
     for words in (["check"], ["list", "--refresh"], ["call", "toolbox.echo", "text=x"], ["servers"]):
         ended = place.run(*words)
@@ -276,7 +304,7 @@ def test_a_command_for_a_secret_is_held_and_shown_until_it_is_accepted(place: Pl
         assert shown in " ".join(place.run(*words).out.replace("\\", "").split())
     assert f"env.API_TOKEN is from command: touch {mark(place)}" in place.run("check", "--json").out
     assert not mark(place).exists()
-    ended = place.run("check", "--accept", "toolbox", "--config", str(theirs))
+    ended = place.run("check", "--accept", "toolbox", "--yes", "--config", str(theirs))
     assert shown in " ".join(ended.out.replace("\\", "").split())
     assert mark(place).exists()  # it ran, and printed nothing
 
@@ -294,7 +322,7 @@ def test_a_command_for_a_secret_is_shown_before_it_is_added(place: Place, words:
 
 def test_distrust_ends_trust_and_the_notice(place: Place, theirs: Path) -> None:
     place.configure({})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     assert used(place) == str(theirs)
     assert place.run("config", "distrust").code == 0
     ended = place.run("servers")
@@ -309,23 +337,23 @@ DAMAGES = [b"", b"{", b"[]", b'{"version":2}', b"\xff\xfe", b'{"version":1,"path
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_record_is_ignored(place: Place, theirs: Path, damage: bytes) -> None:
     place.configure({})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     (record,) = records(place)
     record.write_bytes(damage)
     assert used(place) == str(place.config)
     assert place.run("check").code == 0
     assert not mark(place).exists()
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     assert used(place) == str(theirs)
 
 
 def test_a_record_of_another_file_is_ignored(place: Place, theirs: Path) -> None:
     other = place.folder / "other" / "config" / "mcp-servers.json"
     write(other, {"evil": evil(place)})
-    assert place.run("config", "trust", str(other.parents[1])).code == 0
+    assert place.run("config", "trust", str(other.parents[1]), "--yes").code == 0
     (of_other,) = records(place)
     text = of_other.read_bytes()
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     (of_theirs,) = (each for each in records(place) if each != of_other)
     of_theirs.write_bytes(text)
     assert used(place) == str(place.config)
@@ -333,7 +361,7 @@ def test_a_record_of_another_file_is_ignored(place: Place, theirs: Path) -> None
 
 
 def test_a_moved_folder_is_not_trusted(place: Place, theirs: Path) -> None:
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     moved = place.folder / "moved"
     moved.mkdir()
     shutil.move(theirs.parent, moved)
@@ -346,7 +374,7 @@ def test_a_moved_folder_is_not_trusted(place: Place, theirs: Path) -> None:
 def test_a_folder_cannot_use_the_trust_in_another_one(place: Place, theirs: Path, is_folder: bool) -> None:
     """Relative paths in the trusted file would be resolved in the folder with the link."""
     place.configure({})
-    assert place.run("config", "trust").code == 0
+    assert place.run("config", "trust", "--yes").code == 0
     linked = replace(place, folder=place.folder / "linked")
     link = linked.folder / "config" if is_folder else linked.folder / "config" / "mcp-servers.json"
     link.parent.mkdir(parents=True)
@@ -362,7 +390,7 @@ def test_a_folder_cannot_use_the_trust_in_another_one(place: Place, theirs: Path
 def test_trust_in_a_link_is_trust_in_its_target(place: Place, theirs: Path) -> None:
     link = place.folder / "link.json"
     link.symlink_to(theirs)
-    done = place.run("config", "trust", str(link), "--json")
+    done = place.run("config", "trust", str(link), "--json", "--yes")
     assert done.json["config"] == str(theirs)
     assert used(place) == str(theirs)
 
@@ -372,7 +400,7 @@ def test_a_path_need_not_be_unicode(place: Place, theirs: Path) -> None:
     there = replace(place, folder=place.folder / os.fsdecode(b"\xff"))
     there.folder.mkdir()
     theirs.parent.rename(there.folder / "config")
-    done = there.run("config", "trust")
+    done = there.run("config", "trust", "--yes")
     assert (done.code, "\\xff/config/mcp-servers.json is trusted." in done.err) == (0, True)
     assert "?/config/mcp-servers.json" in used(there)
     assert "Traceback" not in there.run("list").err
@@ -408,7 +436,7 @@ def test_a_configuration_that_is_a_pipe_or_without_end_is_refused_at_once(place:
 def test_an_error_of_recording_is_reported(place: Place, theirs: Path) -> None:
     state = Path(place.variables["XDG_STATE_HOME"])
     state.touch()
-    ended = place.run("config", "trust")
+    ended = place.run("config", "trust", "--yes")
     assert ended.code == 1
     assert "cannot be recorded in" in ended.err
     assert "Traceback" not in ended.err

@@ -84,7 +84,7 @@ def shop(place: Place, tmp_path: Path) -> Iterator[Shop]:
 
 def test_a_model_is_fetched_shown_and_removed(shop: Shop) -> None:
     assert shop.run("status", "--json").json["model"] is None
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 0, ended.err
     assert re.search(r"tiny\n  Size: \d+ kB in 2 files\n", ended.out)
     assert "Licence: Apache-2.0\n" in ended.out
@@ -102,17 +102,26 @@ def test_a_model_is_fetched_shown_and_removed(shop: Shop) -> None:
     assert shop.run("remove").out == "There is no model and no vector.\n"
 
 
+@pytest.mark.parametrize("words", [["setup"], ["setup", "--from", "tiny"], ["remove"]])
+def test_without_a_terminal_every_consent_needs_yes(shop: Shop, tmp_path: Path, words: list[str]) -> None:
+    shop.folder.mkdir(parents=True)
+    words = [str(tmp_path / word) if word == "tiny" else word for word in words]
+    ended = shop.run(*words, stdin="y\n")
+    assert (ended.code, shop.names()) == (2, []), ended
+    assert "this needs a person, and nothing was changed; run it in a terminal, or write --yes" in ended.err
+
+
 @POSIX
 def test_only_the_user_can_read_the_model(shop: Shop) -> None:
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     assert stat.S_IMODE(shop.folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(each.stat().st_mode) for each in shop.folder.iterdir()} == {0o600}
 
 
 def test_an_installed_model_is_not_fetched_again(shop: Shop) -> None:
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     shop.server.requests.clear()
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 0
     assert "tiny is installed already; nothing was fetched" in ended.err
     assert "works" in ended.out
@@ -120,7 +129,7 @@ def test_an_installed_model_is_not_fetched_again(shop: Shop) -> None:
 
 
 def test_a_changed_file_is_reported_and_fetched_again(shop: Shop) -> None:
-    shop.run("setup")
+    shop.run("setup", "--yes")
     with (shop.folder / TOKENIZER).open("ab") as file:
         file.write(b" ")
     ended = shop.run("status")
@@ -130,12 +139,12 @@ def test_a_changed_file_is_reported_and_fetched_again(shop: Shop) -> None:
         "tokenizer.json is not the file that was installed; `search-mcp semantic setup` installs it anew" in ended.out
     )
     assert f"File: {TOKENIZER}, 1 kB, changed" in ended.out
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     assert shop.run("status").code == 0
 
 
 def test_a_missing_file_is_reported(shop: Shop) -> None:
-    shop.run("setup")
+    shop.run("setup", "--yes")
     (shop.folder / NETWORK).unlink()
     ended = shop.run("status", "--json")
     assert ended.code == 1
@@ -145,9 +154,9 @@ def test_a_missing_file_is_reported(shop: Shop) -> None:
 
 def test_another_file_than_the_known_one_is_not_installed(shop: Shop) -> None:
     tiny(shop.place.folder / "before", name="before")
-    assert shop.run("setup", "--from", str(shop.place.folder / "before")).code == 0
+    assert shop.run("setup", "--yes", "--from", str(shop.place.folder / "before")).code == 0
     shop.server.files[TOKENIZER] = b"x" * len(shop.server.files[TOKENIZER])
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert ended.err == (
         "error: 127.0.0.1 gave another tokenizer.json than the known one (its SHA-256 differs); it was deleted; "
@@ -158,7 +167,7 @@ def test_another_file_than_the_known_one_is_not_installed(shop: Shop) -> None:
 
 def test_a_fetch_that_breaks_off_is_continued(shop: Shop) -> None:
     shop.server.most_bytes = 1000
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert ended.err == (
         "error: 127.0.0.1 closed the connection before the end of the file; check the connection and HTTPS_PROXY, then "
@@ -167,14 +176,14 @@ def test_a_fetch_that_breaks_off_is_continued(shop: Shop) -> None:
     assert shop.names() == []
     assert shop.run("status", "--json").json["state"] == "off"
     shop.server.most_bytes = None
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     assert (f"onnx/{NETWORK}", "bytes=1000-") in shop.server.requests
 
 
 def test_no_network(shop: Shop) -> None:
     shop.server.shutdown()
     shop.server.server_close()
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert ended.err.startswith("error: no connection to 127.0.0.1: ")
     assert "; check the connection and HTTPS_PROXY" in ended.err
@@ -184,7 +193,7 @@ def test_no_network(shop: Shop) -> None:
 def test_ctrl_c_leaves_nothing_half_installed(shop: Shop) -> None:
     shop.server.most_bytes, shop.server.holds = 1000, True
     process = subprocess.Popen(
-        [*shop.command, "semantic", "setup"],
+        [*shop.command, "semantic", "setup", "--yes"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -203,7 +212,7 @@ def test_ctrl_c_leaves_nothing_half_installed(shop: Shop) -> None:
     )
     assert shop.names() == []
     shop.server.most_bytes, shop.server.holds = None, False
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     assert shop.names() == COMPLETE
     assert not part.parent.exists()
 
@@ -244,25 +253,25 @@ def test_the_question_and_the_bar_at_a_terminal(shop: Shop) -> None:
 def test_a_model_of_a_folder(shop: Shop) -> None:
     source = shop.place.folder / "my model"
     tiny(source, unrelated=0.5, name="mine", licence="MIT")
-    ended = shop.run("setup", "--from", "my model")
+    ended = shop.run("setup", "--yes", "--from", "my model")
     assert ended.code == 0, ended.err
     assert shop.server.requests == []
     assert re.match(r"mine\n  Size: \d+ kB in 2 files\n", ended.out)
     assert f"\n  From: {source}\n  Licence: MIT\n" in ended.out
     found = models.read(shop.folder)
     assert (found.name, found.unrelated, found.source) == ("mine", 0.5, str(source))
-    ended = shop.run("setup", "--from", "my model")
+    ended = shop.run("setup", "--yes", "--from", "my model")
     assert ended.code == 0
     assert shop.names() == COMPLETE
 
 
 def test_a_model_that_cannot_be_loaded_replaces_none(shop: Shop) -> None:
-    assert shop.run("setup").code == 0
+    assert shop.run("setup", "--yes").code == 0
     bad = shop.place.folder / "bad"
     tiny(bad)
     (bad / NETWORK).write_bytes(b"no network")
     (bad / DESCRIPTION).unlink()
-    ended = shop.run("setup", "--from", "bad")
+    ended = shop.run("setup", "--yes", "--from", "bad")
     assert ended.code == 1
     assert ended.err.startswith("error: the model cannot be used: ")
     assert "cannot be loaded" in ended.err
@@ -273,7 +282,7 @@ def test_a_model_that_cannot_be_loaded_replaces_none(shop: Shop) -> None:
 def test_a_model_that_distinguishes_nothing_is_refused(shop: Shop) -> None:
     same = shop.place.folder / "same"
     tiny(same, most_tokens=1, query_prefix="read ", text_prefix="read ")
-    ended = shop.run("setup", "--from", "same")
+    ended = shop.run("setup", "--yes", "--from", "same")
     assert ended.code == 1
     assert '"make a picture smaller" is not more similar to "Resize an image"' in ended.err
     assert "check its pooling and prefixes in model.json" in ended.err
@@ -289,7 +298,7 @@ def test_a_model_that_distinguishes_nothing_is_refused(shop: Shop) -> None:
 )
 def test_a_folder_with_a_wrong_description(shop: Shop, description: str, fault: str) -> None:
     (shop.model / DESCRIPTION).write_text(description)
-    ended = shop.place.run("semantic", "setup", "--from", str(shop.model))
+    ended = shop.place.run("semantic", "setup", "--yes", "--from", str(shop.model))
     assert ended.code != 0
     assert fault in ended.err
     assert shop.names() == []
@@ -304,7 +313,7 @@ def test_a_folder_without_a_model(place: Place) -> None:
 
 def test_the_setting_in_force(shop: Shop) -> None:
     shop.place.configure({}, search={"semantic": "off"})
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert 'The search does not use it: "semantic" is "off" in the configuration.' in ended.err
     found = shop.run("status", "--json")
     assert (found.code, found.json["state"], found.json["setting"]) == (0, "off", "off")
@@ -314,7 +323,7 @@ def test_the_setting_in_force(shop: Shop) -> None:
     assert found.json["state"] == "on"
     assert found.json["setting"]["model"] == "nomic-embed-text"
     assert "secret" not in found.out
-    assert '"semantic" is an address' in shop.run("setup").err
+    assert '"semantic" is an address' in shop.run("setup", "--yes").err
 
 
 def test_a_configuration_with_a_fault(shop: Shop) -> None:
@@ -325,7 +334,7 @@ def test_a_configuration_with_a_fault(shop: Shop) -> None:
     assert "Reason: the configuration cannot be used; correct it first" in found.out
     assert "Setting: not known" in found.out
     assert '"semantic" must be "off", "local" or an object' in found.err
-    assert "No search works before the configuration is corrected." in shop.run("setup").err
+    assert "No search works before the configuration is corrected." in shop.run("setup", "--yes").err
 
 
 def test_a_model_is_wanted_and_none_is_installed(shop: Shop) -> None:
@@ -336,7 +345,7 @@ def test_a_model_is_wanted_and_none_is_installed(shop: Shop) -> None:
 
 
 def test_the_vectors_are_counted(shop: Shop) -> None:
-    shop.run("setup")
+    shop.run("setup", "--yes")
     installed = models.read(shop.folder)
     store = VectorStore(shop.vectors, installed.identity)
     store.write({"read": b"00", "write": b"00"})
@@ -363,7 +372,7 @@ def test_a_file_of_another_format_has_no_vectors(shop: Shop) -> None:
 def test_a_folder_that_cannot_be_written(shop: Shop) -> None:
     shop.folder.parent.mkdir(parents=True)
     shop.folder.parent.chmod(0o500)
-    ended = shop.run("setup")
+    ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert "Permission denied; check the permissions and free space of" in ended.err
 

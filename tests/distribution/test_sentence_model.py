@@ -92,12 +92,12 @@ def test_a_user_sets_it_up_and_finds_more(distributions: Distributions, shell: S
     assert {query: _first(command, shell, query) for query in BETTER} == BETTER
     status = json.loads(shell.run(command, "semantic", "status", "--json", "--config", "mcp-servers.json"))
     assert (status["state"], status["vectors"]["count"]) == ("on", len(TOOLS))
-    shell.run(command, "semantic", "remove")
+    shell.run(command, "semantic", "remove", "--yes")
     assert {query: _first(command, shell, query) for query in BETTER} == by_words
 
 
 def _setup(command: Path, shell: Shell, model: Path) -> "subprocess.CompletedProcess[str]":
-    return _run(shell, command, "semantic", "setup", "--from", model)
+    return _run(shell, command, "semantic", "setup", "--yes", "--from", model)
 
 
 def _first(command: Path, shell: Shell, query: str) -> str | None:

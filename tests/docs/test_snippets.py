@@ -20,6 +20,8 @@ SERVERS: dict[str, dict[str, object]] = {
     name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"], "tags": TAGS} for name in ("time", "git")
 }
 IN_CURSOR = {"notes": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}
+ASKING = {"search-mcp config trust"}
+"""Commands that ask a person at a terminal, which there is none here."""
 FOLDERS = """
 from search_mcp import folders
 from search_mcp.config import location
@@ -70,7 +72,7 @@ def test_every_client_is_registered_where_the_page_says(reader: Reader) -> None:
 
 def _follow(page: str, reader: Reader) -> None:
     for command in commands(page):
-        done = reader.types(command)
+        done = reader.types(f"{command} --yes" if command in ASKING else command)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         assert done.stdout, f"{command} prints nothing"
 

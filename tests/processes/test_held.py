@@ -77,7 +77,7 @@ def test_a_program_that_an_edit_adds_is_held_until_it_is_accepted(serve: Serve) 
             assert done.returncode == (0 if words[0] == "list" else 1), done
             assert not mark(run).exists()
         assert "held" in run.types("servers", *named).stdout
-        done = run.types("check", "one", "--accept", "evil", *named)
+        done = run.types("check", "one", "--accept", "evil", "--yes", *named)
         assert done.returncode == 0, done.stderr
         assert str(mark(run)) in done.stdout
         run.waits_until(lambda: run.states()["evil"] == "ready")
@@ -91,7 +91,7 @@ def test_config_trust_accepts_all_that_is_held(serve: Serve) -> None:
         run.opens()
         write(run, {"evil": evil(run), "evil2": evil(run)}, confirmCommands=None)
         is_held(run, "evil2")
-        assert run.types("config", "trust", str(run.config)).returncode == 0
+        assert run.types("config", "trust", "--yes", str(run.config)).returncode == 0
         run.waits_until(lambda: run.states() == {"evil": "ready", "evil2": "ready"})
 
 
@@ -174,7 +174,7 @@ def test_one_consent_releases_a_program_in_two_processes(serve: Serve) -> None:
         write(run, {"evil": {**evil(run), "startup": "eager"}}, confirmCommands=None)
         is_held(run)
         is_held(other)
-        assert run.types("check", "--accept", "evil", "--config", str(run.config)).returncode == 0
+        assert run.types("check", "--accept", "evil", "--yes", "--config", str(run.config)).returncode == 0
         run.waits_until(lambda: run.states() == other.states() == {"evil": "ready"})
 
 
@@ -243,7 +243,7 @@ def test_with_confirm_commands_it_is_held_in_the_users_own_file_too_and_after_a_
     with after(run) as again:
         again.opens()
         is_held(again)
-        assert again.types("check", "one", "--accept", "evil").returncode == 0
+        assert again.types("check", "one", "--accept", "evil", "--yes").returncode == 0
         again.waits_until(lambda: again.states()["evil"] == "ready")
         assert mark(again).exists()
 
@@ -265,14 +265,14 @@ def test_a_folders_file_is_skipped_until_it_is_trusted(tmp_path: Path) -> None:
         theirs.opens()
         theirs.waits_until(lambda: theirs.states() == {"one": "ready"})
         theirs.logs(f"{theirs.config} is not used, because you have not trusted it: `search-mcp config trust`")
-        assert theirs.types("config", "trust").returncode == 0
+        assert theirs.types("config", "trust", "--yes").returncode == 0
     assert not mark(theirs).exists()
 
 
 def test_in_a_trusted_folder_an_added_program_is_held_also_after_a_start(tmp_path: Path) -> None:
     run = make(tmp_path, project(tmp_path), Unnamed)
     write(run, {"one": GOOD})
-    assert run.types("config", "trust").returncode == 0
+    assert run.types("config", "trust", "--yes").returncode == 0
     with run:
         run.opens()
         run.waits_until(lambda: run.states() == {"one": "ready"})
@@ -284,7 +284,9 @@ def test_in_a_trusted_folder_an_added_program_is_held_also_after_a_start(tmp_pat
         assert again.calls("one.echo", words="x") == "x"
         assert again.types("list", "--refresh").returncode == 0
         assert not mark(again).exists()
-        done = again.types("check", "one", "--accept", "evil", "--config", str(again.config))  # as in the remedy
+        done = again.types(
+            "check", "one", "--accept", "evil", "--yes", "--config", str(again.config)
+        )  # as in the remedy
         assert done.returncode == 0, done.stderr
         again.waits_until(lambda: again.states()["evil"] == "ready")
 
@@ -297,7 +299,7 @@ def test_an_edit_to_a_link_does_not_use_the_trust_in_another_folder(tmp_path: Pa
     trusted = make(tmp_path, project(tmp_path / "trusted"))
     write(trusted, {"evil": evil(run)})
     for path in (run.config, trusted.config):
-        assert run.types("config", "trust", str(path)).returncode == 0
+        assert run.types("config", "trust", "--yes", str(path)).returncode == 0
     with run:
         run.opens()
         run.logs("= configuration")
@@ -322,7 +324,7 @@ def test_an_edit_that_removes_confirm_commands_runs_nothing(tmp_path: Path) -> N
         again.opens()
         is_held(again)
         again.logs("confirmCommands was true and still counts, until `search-mcp config trust")
-        assert again.types("config", "trust", str(run.config)).returncode == 0
+        assert again.types("config", "trust", "--yes", str(run.config)).returncode == 0
         again.waits_until(lambda: again.states()["evil"] == "ready")
     with after(run) as last:
         last.opens()
@@ -358,7 +360,7 @@ def test_a_path_that_is_not_unicode_can_be_trusted(tmp_path: Path) -> None:
         run.opens()
         write(run, {"evil": evil(run)}, confirmCommands=None)
         is_held(run)
-        assert run.types("config", "trust", str(run.config)).returncode == 0
+        assert run.types("config", "trust", "--yes", str(run.config)).returncode == 0
         run.waits_until(lambda: run.states() == {"evil": "ready"})
     assert b"Traceback" not in run.stderr
 
