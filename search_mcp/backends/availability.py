@@ -23,6 +23,7 @@ class Availability:
         self._known, self._publish, self._clock = known, publish, clock
         self.state = State.STOPPED
         self.reason: str | None = None
+        self._remedy = ""  # of this reason
         self.retry_at: float | None = None
         """The time of the next start, by the clock; `None` if none is planned."""
         self.start_seconds: float | None = None
@@ -46,20 +47,25 @@ class Availability:
         return Status(
             self.name,
             self.state,
-            self.reason or (failure.reason if failure is not None else None),
+            self.reason or (failure.reason if failure is not None else None) or None,
             max(0.0, self.retry_at - self._clock()) if self.retry_at is not None else None,
             known.capabilities,
             self.start_seconds,
             failed_lately=known.failed_lately,
             lacked_login=failure is not None and failure.needs_login,
             is_about_changed=known.is_about_changed,
+            remedy=self._remedy or (failure.remedy if failure is not None else ""),
         )
 
     def publish(self) -> None:
         """Publish the state and the reason."""
         self._publish(StateChanged(self.name, self.status))
 
-    def explain(self, reason: str | None) -> None:
-        """Change the reason for the state, and publish it."""
-        self.reason = reason
+    def set_reason(self, reason: str | None, remedy: str = "") -> None:
+        """Change the reason for the state, and the command that is its remedy, without publishing them."""
+        self.reason, self._remedy = reason, remedy
+
+    def explain(self, reason: str | None, remedy: str = "") -> None:
+        """Change the reason for the state and its remedy, and publish them."""
+        self.set_reason(reason, remedy)
         self.publish()

@@ -54,8 +54,12 @@ class Failure(Struct, frozen=True):
     salt: str
     entry: str
     """Salted digest of the configuration entry: any edit of it ends the failure."""
-    needs_login: bool = False
-    """Whether it only lacks a login, which may be made at any time."""
+    remedy: str = ""
+    """The command that logs in, if it only lacks a login, which may be made at any time."""
+
+    @property
+    def needs_login(self) -> bool:
+        return bool(self.remedy)
 
 
 class SharingRecord(Struct, frozen=True):
@@ -113,10 +117,10 @@ def program_digest(config: ServerConfig, program: str) -> str:
     return _digest([VERSION, *identity.cached(config), program])[:PROGRAM_LENGTH]
 
 
-def failure(config: ServerConfig, reason: str, now: float, *, needs_login: bool = False) -> Failure:
+def failure(config: ServerConfig, reason: str, now: float, remedy: str = "") -> Failure:
     """Make the record of a failed start; `reason` must hold no secret."""
     salt = os.urandom(16).hex()
-    return Failure(reason, now, salt, _entry_digest(config, salt), needs_login)
+    return Failure(reason, now, salt, _entry_digest(config, salt), remedy)
 
 
 def _entry_digest(config: ServerConfig, salt: str) -> str:

@@ -210,9 +210,9 @@ class KnownLists:
             record = Record(server_capabilities, list_limits.cut(self._lists))
             self._dependencies.file_queue(partial(self._dependencies.cache.store, self._key, record))
 
-    def record_failure(self, reason: str, *, needs_login: bool = False) -> None:
+    def record_failure(self, reason: str, remedy: str = "") -> None:
         """Record for the next start that this one failed."""
-        self.failure = failure(self._config, reason, self._dependencies.wall_clock(), needs_login=needs_login)
+        self.failure = failure(self._config, reason, self._dependencies.wall_clock(), remedy)
         if self._dependencies.cache is not None and self._key is not None:
             self._dependencies.file_queue(partial(self._dependencies.cache.store_failure, self._key, self.failure))
 
@@ -543,7 +543,7 @@ class KnownLists:
             return NotCompared(self._config.name, kind.value, self._config.check())
         if server_list.trouble or key in server_list.changed or key in server_list.new:
             withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-            return withheld(name, self._config.name, *self._config.remedies, is_new=key in server_list.new)
+            return withheld(name, self._config.name, self._config.remedies[1], is_new=key in server_list.new)
         if server_list is not self._keyed.get(kind, (None, ()))[0]:
             self._keyed[kind] = server_list, frozenset(entry.key for entry in server_list.entries)
         if key not in self._keyed[kind][1]:

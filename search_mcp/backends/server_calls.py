@@ -245,7 +245,8 @@ class ServerCalls:
     def _send_after_login(self, call: Call, target: str, reason: str) -> Cancel:
         """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
         if self._availability.state is State.READY:
-            self._availability.explain(f"a call needed a login; {login_remedy(self._config, reason)}")
+            why = f"a call needed a login; {reason}" if reason else "a call needed a login"
+            self._availability.explain(why, self._config.login)
         return self._missing_login().wait(call, target, reason)
 
     def _missing_login(self) -> "UserLogin":
@@ -338,9 +339,3 @@ class ServerCalls:
         for (action, target), call in subscriptions.items():
             end = Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=lambda _outcome: None)
             dialect.submit(end, target)
-
-
-def login_remedy(config: ServerConfig, reason: str) -> str:
-    """Return the reason why a login is needed, with the command that makes it."""
-    remedy = f"run {config.command_for('auth', 'login')}"
-    return f"{reason}; {remedy}" if reason else remedy

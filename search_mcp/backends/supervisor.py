@@ -31,7 +31,7 @@ from search_mcp.backends.opening import (
     opened,
 )
 from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
-from search_mcp.backends.server_calls import ServerCalls, login_remedy
+from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
@@ -186,13 +186,13 @@ class Supervisor:
     def recall(self, opening: Opening) -> None:
         """Publish what is cached of it for such a client, without starting it."""
         if self._config.problem is not None:
-            self._availability.reason = self._config.problem
+            self._availability.set_reason(self._config.problem)
             return
         try:
             transport = transport_to(self._config, self._dependencies)
             program = transport.program()
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
-            self._availability.reason = self._config.redactor.quoted(str(exc))
+            self._availability.set_reason(self._config.redactor.quoted(str(exc)))
         else:
             self._known.recall(opening, program, is_file=not transport.is_http)
 
@@ -398,11 +398,11 @@ class Supervisor:
 
     def _pause_until_login(self, reason: str) -> None:
         """Wait until the user has logged in, or a call needs it."""
-        remedy = login_remedy(self._config, reason)
-        log.warning("! %s: it needs a login: %s", self.name, remedy)
-        self._availability.reason = remedy
+        remedy = self._config.login
+        log.warning("! %s: it needs a login%s; run `%s`", self.name, f": {reason}" if reason else "", remedy)
+        self._availability.set_reason(reason or None, remedy)
         self._availability.wanted.clear()
-        self._known.record_failure(remedy, needs_login=True)
+        self._known.record_failure(reason, remedy)
         if self._availability.state is not State.STOPPING:
             self._advance(Event.NEED_LOGIN)
         self.calls.wait_for_login(reason)
@@ -414,7 +414,7 @@ class Supervisor:
     async def _back_off(self, reason: str, delay: float | None) -> None:
         """Wait for the next try, or give up; if a call needs it after that, it gets one more try."""
         log.warning("! %s: %s", self.name, reason)
-        self._availability.reason = reason
+        self._availability.set_reason(reason)
         self._availability.retry_at = self._dependencies.clock() + delay if delay is not None else None
         was_ready = self._availability.state is State.READY
         self._advance(Event.ENDED)
@@ -527,7 +527,7 @@ class Supervisor:
         self._availability.wanted.clear()
         if self._is_roots_news:
             dialect.roots_changed()
-        self._availability.reason = None
+        self._availability.set_reason(None)
         self._ready_at = self._dependencies.clock()
         self._advance(Event.OPENED)
         if self.log_level is not None:

@@ -25,7 +25,7 @@ from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plai
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
+from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, ask_user
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
@@ -175,7 +175,7 @@ class Catalog:
     def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
         """Return the error for using a withheld tool or prompt by this name."""
         withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-        return withheld(name, server, *self._servers[server].remedies, is_new=key in self.new(server, kind))
+        return withheld(name, server, self._servers[server].remedies[1], is_new=key in self.new(server, kind))
 
     def why_hidden(self, name: str) -> WireError | None:
         """Return the error for a tool that is withheld, or hidden by `readOnly`; `None` for any other."""
@@ -355,21 +355,16 @@ class Catalog:
         if is_about_changed:
             changed.append("title or instructions")
         if changed or new:
-            yield self.sentence_about(server, changed, new, count + 2 * is_about_changed)
+            show, accept = self._servers[server].remedies
+            count += 2 * is_about_changed
+            them, verb = ("it", "It is") if count == 1 else ("them", "They are")
+            until = f"{verb} withheld until you accept {them}" if self.is_pinned(server) else ALREADY_SEEN
+            yield f"{differing(changed, new)}. {until}: `{show}` shows {them}, `{accept}` accepts {them}"
 
-    def sentence_about(
-        self, server: str, changed: Sequence[str], new: Sequence[str], count: int, accepting: str = "you accept"
-    ) -> str:
-        """Write what is changed and new, whether it is withheld, and the commands that show and accept it."""
-        said = [f"changed: {', '.join(changed)}"] if changed else []
-        said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
-        show, accept = self._servers[server].remedies
-        them, verb = ("it", "It is") if count == 1 else ("them", "They are")
-        if self.is_pinned(server):
-            said.append(f"{verb} withheld until {accepting} {them}: `{show}` shows {them}, `{accept}` accepts {them}")
-        else:
-            said.append(f"`{show}` shows {them}, `{accept}` accepts {them}")
-        return ". ".join(said)
+    def sentence_for_model(self, server: str, changed: Sequence[str], new: Sequence[str]) -> str:
+        """Write what is changed and new, whether it is withheld, and what the user can do."""
+        withheld = ["Withheld until the user accepts it"] if self.is_pinned(server) else []
+        return ". ".join([differing(changed, new), *withheld, ask_user(self._servers[server].remedies[1])])
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
         """Return all URIs that each server claims, with the first place of the claim."""
@@ -424,6 +419,15 @@ class Catalog:
                 yield config, entry.key, shown, fields
 
 
+def differing(changed: Sequence[str], new: Sequence[str]) -> str:
+    """Write what is changed and what is new."""
+    said = [f"changed: {', '.join(changed)}"] if changed else []
+    said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
+    return ". ".join(said)
+
+
+ALREADY_SEEN = "Models see the new text already"
+"""What a difference of a server without `pinTools` means; to accept it ends the report."""
 _NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 _WITH_URIS = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)

@@ -22,7 +22,7 @@ from search_mcp.clients.storage import File
 from search_mcp.config import location
 from search_mcp.config.gate import Origin
 from search_mcp.config.parsing import FaultyFile
-from search_mcp.config.schema import EMPTY_CONFIG, Config, ServerConfig
+from search_mcp.config.schema import EMPTY_CONFIG, Config, Held, ServerConfig
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
 from search_mcp.wire.structs import replace
@@ -95,7 +95,9 @@ def accept(
 def _refused(config: Config, names: Collection[str]) -> Config:
     """Return the configuration with these servers held."""
     held = [
-        replace(each, held=each.held or f"you did not accept its {each.noun}") if each.name in names else each
+        replace(each, held=each.held or Held(f"you did not accept its {each.noun}", each.remedies[1]))
+        if each.name in names
+        else each
         for each in config.servers
     ]
     return replace(config, servers=tuple(held))

@@ -78,7 +78,9 @@ class Contents:
     age_seconds: float | None
 
     def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
-        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
+        failed = [
+            {"name": status.server, "state": status.state, "reason": status.explanation} for status in self.failures
+        ]
         age = round(self.age_seconds) if self.age_seconds is not None else None
         return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age}
 

@@ -124,7 +124,11 @@ def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Return why a tool was not found; its server may have failed."""
     for status in session.needed_for(name):
         if status.state in (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.STARTING, State.DISABLED):
-            return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
+            return of_call(
+                NotRunning(status.server, status.state, status.reason, remedy=status.remedy),
+                name,
+                session.config.servers,
+            )
     if (refusal := session.catalog.why_hidden(name)) is not None:
         return of_call(refusal, name, session.config.servers)
     return of_call(ToolNotFound(name, near), name, session.config.servers)

@@ -96,7 +96,7 @@ def _line(session: Session, status: Status, seconds: float) -> tuple[str, str, s
         return status.server, "starting", f"{seconds:.0f} s"
     if status.state is State.READY:
         return status.server, status.state, counted(_count(session.catalog, Kind.TOOLS, status.server), "tool")
-    return status.server, shown_state(status.state), status.reason or ""
+    return status.server, shown_state(status.state), status.explanation or ""
 
 
 def _awaited(names: Sequence[str], config: Config) -> str:

@@ -75,7 +75,7 @@ class Finding:
         """The reason why the server failed, is held or needs a login."""
         if self.status.state is State.STARTING:
             return 'it did not answer in time; raise its "startTimeoutSeconds"'
-        return self.status.reason if self.status.state in GIVEN_UP | {State.HELD} else None
+        return self.status.explanation if self.status.state in GIVEN_UP | {State.HELD} else None
 
     def without(self, accepted: Sequence[Open]) -> "Finding":
         """Return the finding after some differences were accepted."""
@@ -94,7 +94,7 @@ class Finding:
         return {
             "name": self.name,
             "state": self.status.state,
-            "reason": self.status.reason,
+            "reason": self.status.explanation,
             "remedy": self.remedy,
             "era": capabilities.era.value if capabilities is not None else None,
             "revision": capabilities.revision if capabilities is not None else None,

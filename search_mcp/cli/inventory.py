@@ -121,10 +121,10 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
     held = [status for status in failures if status.state is State.HELD]
     failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD, State.NEEDS_LOGIN)]
     for status in held:
-        terminal.note(f"Held: {status.server}: {status.reason}.")
+        terminal.note(f"Held: {status.server}: {status.explanation}.")
     for status in failures:
         if status.state is State.NEEDS_LOGIN:
-            terminal.note(f"Needs a login: {status.server}: {status.reason}.")
+            terminal.note(f"Needs a login: {status.server}: {status.explanation}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(f"Not started yet: {', '.join(unknown)}. `{check_command(config, unknown)}` starts {them}.")

@@ -111,7 +111,9 @@ class Listing:
         return self._as_json([{**row, "explanation": _explanation(why)} for row, why in explained])
 
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
+        failed = [
+            {"name": status.server, "state": status.state, "reason": status.explanation} for status in self.failures
+        ]
         age = round(self.age_seconds) if self.age_seconds is not None else None
         found: dict[str, Any] = {self.search_kind: rows}
         if self.search_kind == "tools":

@@ -208,7 +208,7 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
         await session.settle(Kind)
     status = next(each for each in session.statuses() if each.server == server.name)
     if status.state is not State.READY:
-        why = short_reason(status.reason or "it did not answer in time")
+        why = short_reason(status.explanation or "it did not answer in time")
         what = f"you are logged in to {server.name}, but it cannot be used: {why}"
         raise Problem(what, f"`{server.check()}` shows more")
     return sum(item.server == server.name for item in session.tools)

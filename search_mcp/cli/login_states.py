@@ -117,7 +117,7 @@ def _with_login(server: ServerConfig, login: Login) -> Standing:
 
 def _without_login(server: ServerConfig, cached: Status) -> Standing:
     if server.held is not None:
-        return Standing(server, HELD, server.held)
+        return Standing(server, HELD, str(server.held))
     if cached.lacked_login:
         return Standing(server, NEEDED)
     return Standing(server, NONE, "not known whether it needs one")

@@ -74,7 +74,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     state = "off" if status.state is State.DISABLED else status.state
-    reason = status.reason if status.state in (State.HELD, State.NEEDS_LOGIN) else None
+    reason = status.explanation if status.state in (State.HELD, State.NEEDS_LOGIN) else None
     if status.reason is not None and status.state is State.FAILED:
         reason = short_reason(status.reason)
     unmatched = dict(session.catalog.unmatched(server.name))

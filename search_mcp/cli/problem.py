@@ -103,7 +103,7 @@ def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
     if error.state is State.DISABLED:
         return disabled(server)
     if error.state in (State.HELD, State.NEEDS_LOGIN):
-        return Problem(f"{error.what}: {error.reason}")
+        return Problem(": ".join(filter(None, (error.what, error.reason))), f"run `{error.remedy}`")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
     return Problem(f"{error.what}: {short_reason(error.reason or error.state)}", f"`{server.check()}` shows more")

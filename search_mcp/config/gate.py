@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.config import identity
-from search_mcp.config.schema import Config, Embeddings, ServerConfig, command_line
+from search_mcp.config.schema import Config, Embeddings, Held, ServerConfig, command_line
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
 from search_mcp.wire.structs import replace
@@ -181,17 +181,17 @@ def _marked(
     if all(map(is_allowed, config.servers)):
         return config
     servers = (
-        each if is_allowed(each) else replace(each, held=_reason(each, path, origin, fault)) for each in config.servers
+        each if is_allowed(each) else replace(each, held=_held(each, path, origin, fault)) for each in config.servers
     )
     return replace(config, servers=tuple(servers))
 
 
-def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str:
+def _held(server: ServerConfig, path: Path, origin: Origin, fault: str) -> Held:
     file = printable(path)
     if fault:
-        remedy = f"`search-mcp config trust {for_shell(file)}` makes a new one"
-        return f"the record of the commands that you accepted cannot be used ({fault}); {remedy}"
+        why = f"the record of the commands that you accepted cannot be used ({fault})"
+        return Held(why, f"search-mcp config trust {for_shell(file)}")
     named = "" if origin is Origin.OWN else f" --config {for_shell(file)}"
-    remedy = f"`search-mcp check --accept {for_shell(server.name)}{named}` shows and accepts it"
     parts = f"{server.noun}, description, rename or describe" if origin is Origin.FOUND else server.noun
-    return f"its {parts} is new or changed in {file}; {remedy}"
+    why = f"its {parts} is new or changed in {file}"
+    return Held(why, f"search-mcp check --accept {for_shell(server.name)}{named}")

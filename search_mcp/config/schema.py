@@ -199,6 +199,16 @@ class Unfilled(Struct, frozen=True, kw_only=True):
         return []
 
 
+class Held(Struct, frozen=True):
+    """The reason why a server is held, and the command with which the user accepts its program."""
+
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; run `{self.remedy}`"
+
+
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
 
@@ -235,7 +245,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """The sources of secrets, which are still placeholders in the other fields; `None` if there are none."""
     program: bytes = b""
     """The program or address, as JSON with placeholders; this is the text that a user trusts."""
-    held: str | None = None
+    held: Held | None = None
     """The reason why it must not be started before the user accepts its program."""
     file: str = ""
     """The path that commands have to pass with `--config`; empty for the user's own file."""
@@ -258,6 +268,11 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     def remedies(self) -> tuple[str, str]:
         """The commands that show its unaccepted definitions, and that accept them."""
         return self.check(), self.check("--accept")
+
+    @property
+    def login(self) -> str:
+        """The command that logs in to it, for a person to copy."""
+        return self.command_for("auth", "login")
 
     @property
     def noun(self) -> str:

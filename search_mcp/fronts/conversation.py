@@ -17,8 +17,8 @@ MOST_ENGINES = 4
 """Engines that may be lost with the same request; more means that the request ends them."""
 LOST = -32000
 LOST_REPEATEDLY = (
-    f"The search-mcp engine process ended {MOST_ENGINES} times before it answered this request, which had no effect: "
-    "see `search-mcp engine logs` for the cause, then send it again"
+    f"The search-mcp engine process ended {MOST_ENGINES} times before it answered this request, which had no effect. "
+    "Ask the user to run `search-mcp engine logs` in a terminal for the cause, then send it again"
 )
 ASKER_LOST = "The search-mcp engine process that asked this ended"
 """The reason for which a question to the client is cancelled."""

@@ -125,7 +125,7 @@ class Hosted(Struct, eq=False):
 
 
 def _facts_of(status: Status) -> Json:
-    known = {"sharing": status.sharing, "reason": status.reason}
+    known = {"sharing": status.sharing, "reason": status.explanation}
     return {"name": status.server, "state": status.state.value, **{key: value for key, value in known.items() if value}}
 
 

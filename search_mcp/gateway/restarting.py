@@ -9,6 +9,7 @@ from search_mcp.gateway.own_arguments import MOST_NAMED, ArgumentError, enumerat
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import guarded
 from search_mcp.model.calls import Call, Result
+from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.wire import payload
 from search_mcp.wire.inflight import Cancel, cancel_nothing
@@ -63,6 +64,8 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
     if status.state is not State.READY:
         if status.reason is not None:
             data["reason"] = status.reason
+        if status.remedy:
+            data["remedy"] = ask_user(status.remedy)
         return _answer(str(servers.not_running(status)), data, is_error=True)
     data["tools"] = len(after)
     said = [f"{name} was restarted and is ready, with {len(after)} tool{'' if len(after) == 1 else 's'}"]
@@ -81,10 +84,8 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
         said.append("Its tools are the same as before")
     if withheld := servers.catalog.withheld(name):
         data["withheld"] = len(withheld)
-        show, accept = servers.configs[name].remedies
-        said.append(
-            f"{len(withheld)} withheld until the user accepts them: `{show}` shows them, `{accept}` accepts them"
-        )
+        _, accept = servers.configs[name].remedies
+        said.append(f"{len(withheld)} withheld until the user accepts them. {ask_user(accept)}")
     return _answer(f"{'. '.join(said)}.", data)
 
 

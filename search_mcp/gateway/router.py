@@ -19,7 +19,6 @@ from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import (
     DirectoryNotFound,
-    NotRunning,
     PromptNotFound,
     ResourceNotFound,
     TaskNotFound,
@@ -170,8 +169,7 @@ class Router:
     def _use_task(self, call: Call) -> Cancel:
         server, task = self._client.tasks.find(call.target) or self._unknown_task(call.target)
         if server not in self._servers.backends:
-            status = self._servers.status(server)
-            raise NotRunning(server, status.state, status.reason)
+            raise self._servers.not_running(self._servers.status(server))
         return self._forwarding.forward_task_call(server, call, task)
 
     def _unknown_task(self, task: str) -> tuple[str, str]:

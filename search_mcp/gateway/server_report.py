@@ -7,7 +7,7 @@ from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
-from search_mcp.model.errors import reason_of_state
+from search_mcp.model.errors import ask_user, short_reason
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import one_line, quoted
@@ -43,11 +43,14 @@ class ServerReport:
         state = {"name": status.server, "state": status.state, "tools": self._tools[status.server]}
         if self._skills[status.server]:
             state["skills"] = self._skills[status.server]
-        if self._facts[status.server].description:
+        # Nobody may have accepted the texts of a server that does not run.
+        if self._facts[status.server].description and status.state not in (State.HELD, State.DISABLED):
             state["description"] = self._facts[status.server].description
         if status.reason is not None:
             state["lastError"] = status.reason
-        elif status.state is State.STOPPED:
+        if status.remedy and status.state is not State.DISABLED:  # the user wants it to be off
+            state["remedy"] = ask_user(status.remedy)
+        if status.state is State.STOPPED and status.explanation is None:
             state["note"] = "not started yet: a call starts it"
         if status.sharing is not None:
             state["sharing"] = status.sharing
@@ -88,7 +91,6 @@ class ServerReport:
             return ""
         changed: list[str] = []
         new: list[str] = []
-        count = 0
         for noun in ("Tool", "Prompt"):
             if keys := changes.get(f"changed{noun}s"):
                 changed.append(
@@ -96,11 +98,9 @@ class ServerReport:
                 )
             if number := changes.get(f"new{noun}s", 0):
                 new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
-            count += len(keys or ()) + number
         if "changedInstructions" in changes:
             changed.append("title or instructions")
-            count += 2
-        return self._catalog.sentence_about(server, changed, new, count, "the user accepts")
+        return self._catalog.sentence_for_model(server, changed, new)
 
 
 def _trimmed(text: str, length: int) -> str:
@@ -119,8 +119,9 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
         text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
     if "description" in server:
         text += f"; {server['description']}"
-    if "lastError" in server:
-        text += f" ({reason_of_state(server['state'], server['lastError'])})"
+    why = [short_reason(server["lastError"])] if "lastError" in server else []
+    if why or "remedy" in server:
+        text += f" ({'. '.join([*why, *([server['remedy']] if 'remedy' in server else [])])})"
     if "command" in server:
         text += f"; its {noun}: {server['command']}"
     if "note" in server:

@@ -83,13 +83,15 @@ class Servers:
             return backend.status
         config = self.configs[server]
         if config.enabled and config.held is not None:
-            return Status(server, State.HELD, config.held, command=command_line(config))
-        return Status(server, State.DISABLED, "it is disabled in the configuration")
+            held = config.held
+            return Status(server, State.HELD, held.reason, command=command_line(config), remedy=held.remedy)
+        remedy = config.command_for("enable")
+        return Status(server, State.DISABLED, "it is disabled in the configuration", remedy=remedy)
 
     def not_running(self, status: Status) -> NotRunning:
         """Return the error for using a server that does not run."""
         error = NotStarting if self.configs[status.server].watch else NotRunning
-        return error(status.server, status.state, status.reason, status.retry_after_seconds)
+        return error(status.server, status.state, status.reason, status.retry_after_seconds, status.remedy)
 
     def limit_seconds(self, server: str) -> float | None:
         """Return the time that a call may wait until its server is ready, in seconds."""

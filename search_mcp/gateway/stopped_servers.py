@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.gateway.own_arguments import LONGEST_NAME
-from search_mcp.model.errors import reason_of_state
+from search_mcp.model.errors import ask_user, short_reason
 from search_mcp.model.names import Kind, State
 from search_mcp.model.reasons import parted
 from search_mcp.model.servers import Status
@@ -18,7 +18,8 @@ LONGEST_REASON = 120
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers that are not reported: their tools can be called, or the user switched them off."""
 _STARTING = frozenset({State.STARTING, State.RESTARTING})
-_BEGINNINGS = {**dict.fromkeys(_STARTING, "starting again after: "), State.NEEDS_LOGIN: "needs a login: "}
+_BEGINNINGS = {**dict.fromkeys(_STARTING, "starting again after"), State.NEEDS_LOGIN: State.NEEDS_LOGIN.value}
+"""The words before a reason; the reason of a server that is starting is that of its last failure."""
 
 
 def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:
@@ -47,25 +48,26 @@ def _is_down_or_disabled(catalog: Catalog, status: Status) -> bool:
 def _is_down(catalog: Catalog, status: Status) -> bool:
     if status.state in _STARTING:
         return not catalog.is_known(status.server, Kind.TOOLS)
-    return status.state not in _RUNNING or (status.state is State.STOPPED and status.reason is not None)
+    return status.state not in _RUNNING or (status.state is State.STOPPED and status.explanation is not None)
 
 
 def _whole_reason(status: Status) -> str:
     """Write the reason with the server's own stderr, for an answer about this very server."""
-    return _beginning(status) + reason_of_state(status.state, status.reason) if status.reason else _reason(status)
+    return _with_remedy(status, short_reason(status.reason)) if status.reason else _reason(status)
 
 
 def _reason(status: Status) -> str:
     """Write in one bounded line why a server does not run."""
     if status.state in _STARTING and not status.reason:
         return "still starting, search again in a few seconds"
-    what, cause = parted(status.reason or status.state)
+    what, cause = parted(status.reason or "")
     what = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
     what = what if len(what) <= LONGEST_REASON else f"{what[: LONGEST_REASON - 1]}…"
     # The server's own text is quoted, so that it is not taken for one of search-mcp.
-    return _beginning(status) + (f"{what}: {quoted(cause, LONGEST_REASON)}" if cause else what)
+    return _with_remedy(status, f"{what}: {quoted(cause, LONGEST_REASON)}" if cause else what)
 
 
-def _beginning(status: Status) -> str:
-    """Return the words before a reason; the reason of a server that is starting is that of its last failure."""
-    return _BEGINNINGS.get(status.state, "")
+def _with_remedy(status: Status, reason: str) -> str:
+    state = State.NEEDS_LOGIN if status.lacked_login else status.state
+    said = ": ".join(filter(None, (_BEGINNINGS.get(state), reason))) or state
+    return f"{said}. {ask_user(status.remedy)}" if status.remedy else said

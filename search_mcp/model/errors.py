@@ -37,6 +37,11 @@ def for_shell(word: str) -> str:
     return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
+def ask_user(command: str) -> str:
+    """Write a remedy that only the user may carry out, for a model, which may have a shell."""
+    return f"Ask the user to run `{command}` in a terminal"
+
+
 class ConfigError(SearchMcpError):
     """The configuration cannot be used; says where, why, and the remedy."""
 
@@ -119,14 +124,14 @@ class Withheld(WireError):
     code = INVALID_PARAMS
     noun: ClassVar[str]
 
-    def __init__(self, name: str, server: str, show: str, accept: str, *, is_new: bool = False) -> None:
-        """Make the error; `show` and `accept` are commands for the user."""
-        super().__init__(name, server, show, accept, is_new)
+    def __init__(self, name: str, server: str, accept: str, *, is_new: bool = False) -> None:
+        """Make the error; `accept` is the command that shows and accepts it."""
+        super().__init__(name, server, accept, is_new)
         self.name, self.server, self.is_new = name, server, is_new
-        self._remedy = f"the user can review it with `{show}` and accept it with `{accept}`"
+        self._accept = accept
 
     def __str__(self) -> str:
-        return f"{self.what}; {self._remedy}"
+        return f"{self.what}. {ask_user(self._accept)}"
 
     @property
     def what(self) -> str:
@@ -160,7 +165,7 @@ class NotCompared(WireError):
     def __str__(self) -> str:
         return (
             f"MCP server '{self.server}' did not list its {self.kind}, so they cannot be compared with the accepted "
-            f'ones, as "pinTools" requires; `{self.show}` shows why'
+            f'ones, as "pinTools" requires. {ask_user(self.show)}'
         )
 
     def data(self) -> Mapping[str, Any]:
@@ -257,23 +262,31 @@ class NotRunning(WireError):
 
     code = SERVER_ERROR
 
-    def __init__(self, server: str, state: State, reason: str | None, retry_after_seconds: float | None = None):
-        super().__init__(server, state, reason, retry_after_seconds)
+    def __init__(
+        self,
+        server: str,
+        state: State,
+        reason: str | None,
+        retry_after_seconds: float | None = None,
+        remedy: str = "",
+    ) -> None:
+        """Make the error; `remedy` is a command for the user."""
+        super().__init__(server, state, reason, retry_after_seconds, remedy)
         self.server, self.state, self.reason = server, state, reason
-        self.retry_after_seconds = retry_after_seconds
+        self.retry_after_seconds, self.remedy = retry_after_seconds, remedy
 
     def __str__(self) -> str:
-        why = self.what if self.reason is None else f"{self.what}: {reason_of_state(self.state, self.reason)}"
-        return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._remedy}" if self._remedy else why
+        why = self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"
+        return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._what_next}" if self._what_next else why
 
     @property
     def what(self) -> str:
         return f"MCP server '{self.server}' is not running"
 
     @property
-    def _remedy(self) -> str:
-        if self.state is State.DISABLED:
-            return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
+    def _what_next(self) -> str:
+        if self.remedy:
+            return ask_user(self.remedy)
         if self.reason is not None and reasons.is_lasting(self.reason):
             return "Tell the user: calling again helps only after that is fixed"
         if self.retry_after_seconds is not None:
@@ -284,6 +297,8 @@ class NotRunning(WireError):
 
     def data(self) -> Mapping[str, Any]:
         data: dict[str, Any] = {"server": self.server, "state": self.state, "reason": self.reason}
+        if self.remedy:
+            data["remedy"] = ask_user(self.remedy)
         if self.retry_after_seconds is not None:
             data["retryAfterSeconds"] = round(self.retry_after_seconds, 3)
         return data
@@ -298,12 +313,12 @@ class NotStarting(NotRunning):
             return super().__str__()
         # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
         quoted = import_module("search_mcp.model.visible").indented(tail, "| ")
-        return f"{self.what}: {short_reason(how)}. End of its stderr:\n{quoted}\n{self._remedy}"
+        return f"{self.what}: {short_reason(how)}. End of its stderr:\n{quoted}\n{self._what_next}"
 
     @property
-    def _remedy(self) -> str:
+    def _what_next(self) -> str:
         if self.state not in (State.BACKING_OFF, State.FAILED):
-            return super()._remedy
+            return super()._what_next
         return "It is started again as soon as one of its watched files changes"
 
 
@@ -316,11 +331,11 @@ class NeedsLogin(WireError):
         """Make the error; `command` is for the user."""
         super().__init__(server, command, reason)
         self.server, self.reason = server, reason
-        self.remedy = f"run {command}"
+        self.remedy = ask_user(command)
 
     def __str__(self) -> str:
         why = "" if self.reason is None else f" ({short_reason(self.reason)})"
-        return f"{self.what}{why}: {self.remedy}"
+        return f"{self.what}{why}. {self.remedy}"
 
     @property
     def what(self) -> str:
@@ -434,11 +449,6 @@ def _listed(names: Sequence[str]) -> str:
         if name.isprintable() and sum(map(len, written)) + len(name) <= LONGEST_SUGGESTIONS:
             written.append(name)
     return ", ".join(written)
-
-
-def reason_of_state(state: State, reason: str) -> str:
-    """Write the reason for a server's state on one line; whole where it ends in a command."""
-    return _on_one_line(reason) if state in (State.HELD, State.NEEDS_LOGIN) else short_reason(reason)
 
 
 def short_reason(reason: str) -> str:

@@ -101,6 +101,13 @@ class Status(Struct, frozen=True):
     """Whether its title or instructions differ from those first seen or accepted since."""
     sharing: str | None = None
     """Whether clients share it, and why, where clients may share servers; `None` elsewhere, or while unknown."""
+    remedy: str = ""
+    """The command that the user can run to end this state; empty if there is none."""
+
+    @property
+    def explanation(self) -> str | None:
+        """The reason and the remedy, as a person reads them."""
+        return "; ".join(filter(None, (self.reason, self.remedy and f"run `{self.remedy}`"))) or None
 
 
 class Backend(Protocol):

@@ -203,18 +203,19 @@ def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
         "a; rm x": "changed: tool send, title or instructions. New: tool drop. "
         "They are withheld until you accept them: "
         f"`search-mcp check {words}` shows them, `search-mcp check --accept {words}` accepts them",
-        "b": "new: tool x. `search-mcp check b` shows it, `search-mcp check --accept b` accepts it",
+        "b": "new: tool x. Models see the new text already: "
+        "`search-mcp check b` shows it, `search-mcp check --accept b` accepts it",
     }
 
 
 def test_the_reason_for_a_hidden_tool() -> None:
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
-    remedy = "the user can review it with `search-mcp check a` and accept it with `search-mcp check --accept a`"
+    remedy = "Ask the user to run `search-mcp check --accept a` in a terminal"
     changed, new, read_only = map(merged.why_hidden, ("a.send", "a__drop", "g.commit"))
-    assert str(changed) == f"Tool withheld: a.send has changed since it was first seen; {remedy}"
+    assert str(changed) == f"Tool withheld: a.send has changed since it was first seen. {remedy}"
     new_text = "is new since the server was first seen and not accepted yet"
-    assert str(new) == f"Tool withheld: a__drop {new_text}; {remedy}"
+    assert str(new) == f"Tool withheld: a__drop {new_text}. {remedy}"
     assert "Tool not declared read-only: g.commit" in str(read_only)
     assert merged.why_hidden("a.other") is None
 

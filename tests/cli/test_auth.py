@@ -88,7 +88,7 @@ def states(place: Place) -> dict[str, str]:
 def test_from_an_empty_home_to_a_call(there: Place, server: Authorization) -> None:
     ended = there.run("check")
     assert ended.code == 1
-    assert "files   needs a login  run search-mcp auth login files" in ended.out
+    assert "files   needs a login  run `search-mcp auth login files`" in ended.out
     ended = there.run("auth", "status")
     assert ended.out == "Server  Login          Details\nfiles   needs a login\n"
     assert ended.err == "`search-mcp auth login files` logs in.\n"
@@ -121,7 +121,7 @@ def test_adding_and_importing_tell_how_to_log_in(place: Place, server: Authoriza
     cursor.write_text(json.dumps({"mcpServers": {"notes": {"url": f"{address}?notes"}}}), "utf-8")
     ended = place.run("import", "cursor")
     assert ended.code == 0
-    assert "Needs a login: notes: run search-mcp auth login notes.\n" in ended.err
+    assert "Needs a login: notes: run `search-mcp auth login notes`.\n" in ended.err
 
 
 def test_the_address_is_passed_by_hand(by_hand: ByHand) -> None:
@@ -341,7 +341,7 @@ def test_the_remedy_names_the_config_file(there: Place) -> None:
     other.write_text(there.config.read_text("utf-8"), "utf-8")
     ended = there.run("call", "files.say", "text=x", "--config", str(other))
     assert ended.code == 1
-    assert f"run search-mcp auth login files --config '{other}'" in ended.err
+    assert f"run `search-mcp auth login files --config '{other}'`" in ended.err
     ended = there.run("auth", "login", "files", "--config", str(other))
     assert (ended.code, ended.out.splitlines()[-1]) == (0, "Logged in to files: 1 tool.")
 

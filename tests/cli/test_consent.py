@@ -255,7 +255,7 @@ def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, the
     write(theirs, {"toolbox": server("toolbox")})
     assert place.run("config", "trust", "--yes").code == 0
     write(theirs, {"toolbox": server("toolbox"), "evil": evil(place)})
-    remedy = f"`search-mcp check --accept evil --config {theirs}` shows and accepts it"
+    remedy = f"run `search-mcp check --accept evil --config {theirs}`"
     for words, code in (
         (["check"], 1),
         (["list", "--refresh"], 0),

@@ -89,8 +89,11 @@ def test_a_remedy_can_be_copied_for_any_server_name(tmp_path: Path) -> None:
     gate.at_start(config())
     (server,) = gate.after_edit(config("x; touch PWNED")).servers
     assert server.held is not None
-    command = server.held.split("`")[1]
-    assert shlex.split(command)[3:] == ["x; touch PWNED", "--config", str(tmp_path / "a b" / "mcp-servers.json")]
+    assert shlex.split(server.held.remedy)[3:] == [
+        "x; touch PWNED",
+        "--config",
+        str(tmp_path / "a b" / "mcp-servers.json"),
+    ]
 
 
 def test_held_programs_are_stored_again_when_they_change(tmp_path: Path) -> None:
@@ -166,7 +169,7 @@ def test_a_record_that_cannot_be_used_is_no_first_start(tmp_path: Path, damage: 
     assert held(gate.at_start(now)) == held(gate.after_edit(now)) == ["a", "b"]
     one, _ = for_command(now, path, OWN, approvals).servers
     assert one.held is not None
-    assert ("cannot be used (" in one.held, f"config trust {path}" in one.held) == (True, True)
+    assert ("cannot be used (" in one.held.reason, one.held.remedy) == (True, f"search-mcp config trust {path}")
     assert held(for_command(config("a"), path, OWN, approvals)) == []  # nothing in it needs approval
     if damage is not made_a_folder:
         approvals.trust(path, now.servers)

@@ -102,7 +102,8 @@ def test_describe_tools_gives_the_reason_that_a_call_gives(pair: Pair, tmp_path:
         (unknown,) = pair.front.calls("describe_tools", names=[name]).result()["structuredContent"]["unknown"]
         assert unknown == {"name": name, "reason": refused}
     listed = pair.front.calls("list_servers").result()["content"][0]["text"]
-    assert "changed: tool echo. New: 1 tool. They are withheld until the user accepts them: `search-mcp check" in listed
+    remedy = "Withheld until the user accepts it. Ask the user to run `search-mcp check --accept alpha` in a terminal"
+    assert f"changed: tool echo. New: 1 tool. {remedy}" in listed
 
 
 def test_a_pinned_tool_that_changed_while_it_was_listed_goes(pair: Pair, tmp_path: Path) -> None:

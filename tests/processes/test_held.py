@@ -58,7 +58,7 @@ def is_held(run: Run, name: str = "evil") -> None:
     assert (error["code"], error["data"]["state"]) == (-32000, "held")
     assert error["message"].startswith(f"MCP server '{name}' is not running: its command")
     assert " is new or changed in " in error["message"]
-    assert f"`search-mcp check --accept {name}" in error["message"]
+    assert f". Ask the user to run `search-mcp check --accept {name}" in error["message"]
     assert not mark(run).exists()
 
 
@@ -70,7 +70,7 @@ def test_a_program_that_an_edit_adds_is_held_until_it_is_accepted(serve: Serve) 
         is_held(run)
         assert run.calls("one.echo", words="still") == "still"
         (told,) = (each for each in run.servers() if each["name"] == "evil")
-        assert (str(mark(run)) in told["command"], REMEDY in told["lastError"]) == (True, True)
+        assert (str(mark(run)) in told["command"], f"Ask the user to run {REMEDY}" in told["remedy"]) == (True, True)
         named = ("--config", str(run.config))
         for words in (["check", *named], ["list", "--refresh", *named], ["call", "evil.echo", *named]):
             assert REMEDY in " ".join((done := run.types(*words)).stdout.split() + done.stderr.split()), words

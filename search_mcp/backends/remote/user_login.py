@@ -65,7 +65,7 @@ class UserLogin:
 
     def error(self, reason: str = "") -> WireError:
         """Return the answer to a call without a login."""
-        return NeedsLogin(self._config.name, self._config.command_for("auth", "login"), reason or None)
+        return NeedsLogin(self._config.name, self._config.login, reason or None)
 
     def wait(self, call: Call, target: str, reason: str) -> Cancel:
         """Let a call wait until its user has logged in; refuse it if the user cannot be asked, or was asked before."""

@@ -23,7 +23,8 @@ from search_mcp.model.servers import ElicitationComplete, StateChanged
 from search_mcp.wire import payload
 from search_mcp.wire.payload import encode
 
-NEEDED = "MCP server 'there' needs a login: run search-mcp auth login there"
+REMEDY = "Ask the user to run `search-mcp auth login there` in a terminal"
+NEEDED = f"MCP server 'there' needs a login. {REMEDY}"
 
 
 @pytest.fixture(autouse=True)
@@ -67,10 +68,10 @@ def agree(there: Reached, browser: Browser) -> None:
 
 async def test_a_call_without_a_login_names_the_command(there: Reached) -> None:
     await there.state(State.NEEDS_LOGIN)
-    assert there.supervisor.status.reason == "run search-mcp auth login there"
+    assert there.supervisor.status.explanation == "run `search-mcp auth login there`"
     message, data = await there.error("say", {"text": "hello"})
     assert message == NEEDED
-    assert data == {"server": "there", "remedy": "run search-mcp auth login there"}
+    assert data == {"server": "there", "remedy": REMEDY}
 
 
 async def test_a_missing_login_does_not_count_as_a_failed_start(there: Reached) -> None:
@@ -144,7 +145,7 @@ async def test_a_user_who_does_not_agree_is_not_asked_again_in_that_call(
     there.person.capabilities["elicitation"] = encode({"url": {}})
     there.person.answers = lambda _question: answer
     message, _ = await there.error("say", {"text": "hello"})
-    assert message == f"MCP server 'there' needs a login ({reason}): run search-mcp auth login there"
+    assert message == f"MCP server 'there' needs a login ({reason}). {REMEDY}"
     assert len(there.person.questions) == 1
 
 
@@ -154,7 +155,7 @@ async def test_a_login_that_the_authorization_server_refuses_ends_the_call(there
     agree(there, browser)
     message, data = await there.error("say", {"text": "hello"})
     assert "access_denied" in message
-    assert data["remedy"] == "run search-mcp auth login there"
+    assert data["remedy"] == REMEDY
     await browser.close()
 
 
@@ -208,7 +209,8 @@ async def test_a_tool_that_needs_a_login_at_a_server_that_lists_without(protecte
         await there.ready()
         assert (await there.error("say", {"text": "hello"}))[0] == NEEDED
         status = there.supervisor.status
-        assert (status.state, status.reason) == (State.READY, "a call needed a login; run search-mcp auth login there")
+        explained = "a call needed a login; run `search-mcp auth login there`"
+        assert (status.state, status.explanation) == (State.READY, explained)
         await log_in_elsewhere(protected)
         assert await there.text("say", {"text": "hello"}) == "hello"
         await there.until(lambda: there.supervisor.status.reason is None)
@@ -268,7 +270,7 @@ async def test_a_login_that_ended_keeps_what_was_listed(protected: Authorization
         protected.expire()
         protected.refresh = None
         message, _ = await there.error("say", {"text": "hello"})
-        assert message.endswith(": run search-mcp auth login there")
+        assert message.endswith(f". {REMEDY}")
         assert "used before" in message  # why the authorization server ended the login
         assert there.tools() == ["say"]
 
