@@ -16,7 +16,7 @@ from search_mcp.model.visible import escaped
 from search_mcp.wire import payload
 
 URLS = ("url", "serverUrl", "httpUrl")
-_TEXTS = ("description", "rename", "describe")
+_TEXTS = ("description", "tags", "prefix", "rename", "describe")
 INDENT = "  "
 
 
@@ -37,6 +37,10 @@ def full(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     yield from _sources(entry, width)
     if entry.get("description"):
         yield f"description: {escaped(str(entry['description']))}"
+    if isinstance(tags := entry.get("tags"), list | tuple) and tags:
+        yield f"tags: {escaped(', '.join(map(str, tags)))}"
+    if isinstance(entry.get("prefix"), str):
+        yield f"prefix: {escaped(entry['prefix']) or '(none)'}"
     for key in ("rename", "describe"):
         if isinstance(entry.get(key), Mapping):
             yield from (f"{key} {escaped(str(tool))}: {escaped(str(text))}" for tool, text in entry[key].items())
@@ -119,8 +123,7 @@ def short(server: ServerConfig) -> str:
 
 def entry_of(server: ServerConfig) -> Mapping[str, Any]:
     """Return what `full` shows of a server: its entry before placeholders are filled in, and its texts."""
-    texts = {"description": server.description, "rename": server.rename, "describe": server.describe}
-    return {**payload.value(server.program), **texts}
+    return {**payload.value(server.program), **{key: getattr(server, key) for key in _TEXTS}}
 
 
 def as_json(server: ServerConfig) -> dict[str, Any]:

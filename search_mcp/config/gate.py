@@ -192,6 +192,6 @@ def _held(server: ServerConfig, path: Path, origin: Origin, fault: str) -> Held:
         why = f"the record of the commands that you accepted cannot be used ({fault})"
         return Held(why, f"search-mcp config trust {for_shell(file)}")
     named = "" if origin is Origin.OWN else f" --config {for_shell(file)}"
-    parts = f"{server.noun}, description, rename or describe" if origin is Origin.FOUND else server.noun
+    parts = f"{server.noun}, or a text about it," if origin is Origin.FOUND else server.noun
     why = f"its {parts} is new or changed in {file}"
     return Held(why, f"search-mcp check --accept {for_shell(server.name)}{named}")

@@ -9,7 +9,7 @@
     definitions       are its definitions accepted?         name, command, args, cwd; name, address
     program           is its command accepted?              all that decides what runs or is reached, as written
     reached_by        do clients reach the same server?     all that a remote server is sent by the entry
-    texts             are its texts accepted?               description, rename, describe
+    texts             are its texts accepted?               description, rename, describe, tags, prefix
 
 Values in env may be secrets, so no file's name depends on them. A renamed server lists the same tools and is used as
 before. A new token changes no definition, so an address counts without its user, password and keys. Of a command the
@@ -104,6 +104,5 @@ def _login(oauth: OAuth | bool) -> object:
 
 def texts(server: ServerConfig) -> bytes:
     """Return the texts about a server that a model reads, which its file may set."""
-    return payload.encode_bytes(
-        [server.description, dict(sorted(server.rename.items())), dict(sorted(server.describe.items()))]
-    )
+    rename, describe = (dict(sorted(each.items())) for each in (server.rename, server.describe))
+    return payload.encode_bytes([server.description, rename, describe, server.tags, server.prefix])

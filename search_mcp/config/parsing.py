@@ -128,7 +128,7 @@ def parse(
     embeddings, about_embeddings = _embeddings(document, file, places, named)
     warnings = (*_warnings(document, file, unknown), *about_embeddings)
     config = Config(tuple(servers), file.settings, warnings, tuple(problems), embeddings=embeddings)
-    faults += _equal_prefixes(document, servers)
+    faults += [*_unprintable_names(document, servers), *_equal_prefixes(document, servers)]
     if faults:
         raise FaultyFile(sorted(faults, key=lambda fault: fault.line or 0), config)
     return config
@@ -382,6 +382,15 @@ def _secrets(values: Iterable[str], places: Places, server: str) -> frozenset[st
     """Return the spellings of secret values, except parts of the server's name, which messages and logs contain."""
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
     return spellings(value for value in values if value not in public and value not in server)
+
+
+def _unprintable_names(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:
+    """Report names and prefixes that cannot be shown on one line; they are shown unquoted in many places."""
+    for server in servers:
+        for name in dict.fromkeys((server.name, server.effective_prefix)):
+            if not name.isprintable():
+                problem = f"{name!a} has characters that cannot be printed"
+                yield document.error(("mcpServers",), problem, "leave them out of names and prefixes")
 
 
 def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:

@@ -3,7 +3,7 @@
 `gate` decides when acceptance is needed. A program is the description of how a server is started or reached
 (`ServerConfig.program`), together with the server's name. Records contain salted digests, not the programs, whose
 variables and headers may be secret. In a file that was found in a folder, the texts about a server that a model reads
-(`description`, `rename`, `describe`) are accepted together with its program.
+(`description`, `tags`, `prefix`, `rename`, `describe`) are accepted together with its program.
 """
 
 import hashlib

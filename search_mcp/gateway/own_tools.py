@@ -41,6 +41,7 @@ from search_mcp.gateway.wanted import SearchKind, Wanted
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.similar import nearest
+from search_mcp.model.visible import one_line
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw
 
@@ -195,7 +196,8 @@ class OwnTools:
         if notice := self._notice():
             lines = [notice, *(lines if servers else [])]
             body["notice"] = notice
-        if (error := self._configuration_error()) is not None:
+        if (said := self._configuration_error()) is not None:
+            error = one_line(said)
             lines = [f"The last edit of the configuration has no effect: {error}", *lines]
             body["configurationError"] = error
         return "\n".join(lines), body

@@ -18,7 +18,7 @@ from search_mcp.cli import checkup, command_lines, configuring, consent, start_r
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing
-from search_mcp.config.schema import command_line
+from search_mcp.config.schema import Held, command_line
 from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
@@ -238,7 +238,7 @@ def test_settings_that_run_nothing_may_change(place: Place, theirs: Path) -> Non
     write(theirs, {"one": entry})
     assert place.run("config", "trust", "--yes").code == 0
     reordered = {"env": {"B": "c", "A": "b"}, "command": "x"}
-    write(theirs, {"one": {**reordered, "tools": ["*"], "tags": ["t"], "startup": "lazy"}}, listing="full")
+    write(theirs, {"one": {**reordered, "tools": ["*"], "startup": "lazy"}}, listing="full")
     assert "held" not in states(place).values()
     write(theirs, {"one": entry}, inheritEnv=True)  # for all servers: it decides the environment of each
     assert states(place) == {"one": "held"}
@@ -479,6 +479,7 @@ def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
         ({"url": "https://x", "oauth": False}, ["url: https://x", "oauth: off"]),
         ({"url": "https://x", "oauth": {"clientId": "a b", "clientSecret": "s3cret", "scopes": ["c", "d"]}},
             ["url: https://x", "oauth: clientId='a b' clientSecret scopes=c,d"]),
+        ({"command": "x", "tags": ["a", "b\n"], "prefix": ""}, ["x", r"tags: a, b\u{a}", "prefix: (none)"]),
         ({"url": "https://x", "oauth": {}, "caFile": "~/a\n.pem"}, ["url: https://x", r"caFile: ~/a\u{a}.pem"]),
     ],
 )  # fmt: skip
@@ -569,7 +570,9 @@ def test_a_person_is_asked_before_a_command_is_accepted(theirs: Path, answer: bo
     screen = Asked(answer)
     options = Options(screen=screen, config=str(theirs))
     loaded, _ = location.load(str(theirs), {})
-    held = structs.replace(loaded, servers=tuple(structs.replace(each, held="new") for each in loaded.servers))
+    held = structs.replace(
+        loaded, servers=tuple(structs.replace(each, held=Held("new", "x")) for each in loaded.servers)
+    )
     after, others = consent.accept(["evil"], held, theirs, options, is_sure=is_sure)
     assert (after.servers[0].held is None, others) == (answer or is_sure, [])
     assert screen.questions == ([] if is_sure else ["Accept the command of evil?"])
@@ -616,9 +619,10 @@ def test_a_refused_command_is_not_started(place: Place, theirs: Path) -> None:
 def test_names_are_escaped_where_consent_is_asked_for(
     theirs: Path, answer: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(theirs, {"x? y\nEverything is accepted.\n\u202e": {"command": "x"}})
     screen = Asked(answer)
     loaded, _ = location.load(str(theirs), {})
+    odd = structs.replace(loaded.servers[0], name="x? y\nEverything is accepted.\n\u202e")
+    loaded = structs.replace(loaded, servers=(odd,))
     location.approvals().note_held(theirs, loaded.servers)
     names = [each.name for each in loaded.servers]
     consent.accept(names, loaded, theirs, Options(screen=screen, config=str(theirs)), is_sure=False)

@@ -240,7 +240,10 @@ def test_enable_turns_an_address_as_the_command_into_the_url(place: Place, confi
     config.write_text('{"mcpServers": {"linear": {"tags": ["work"], "command": "https://x/mcp"}}}')
     assert "`search-mcp enable linear` writes it as its url" in place.run("config", "validate").err
     ended = place.run("enable", "linear")
-    assert (ended.code, ended.out) == (0, f"linear\n  url: https://x/mcp\n\nEnabled linear in {config}.\n")
+    assert (ended.code, ended.out) == (
+        0,
+        f"linear\n  url: https://x/mcp\n  tags: work\n\nEnabled linear in {config}.\n",
+    )
     assert json.loads(config.read_text()) == {"mcpServers": {"linear": {"tags": ["work"], "url": "https://x/mcp"}}}
     assert place.run("config", "validate").code == 0
 

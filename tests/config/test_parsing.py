@@ -284,6 +284,13 @@ ERRORS = [
             'give one of them another "prefix", or "enabled": false'
         ),
     ),
+    (
+        r'{"mcpServers": {"new one\n- x": {"command": "c"}}}',
+        (
+            r"f:1: mcpServers: 'new one\n- x' has characters that cannot be printed; "
+            "leave them out of names and prefixes"
+        ),
+    ),
 ]
 
 

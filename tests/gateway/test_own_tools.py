@@ -822,7 +822,7 @@ def test_the_total_size_of_titles_and_instructions_is_bounded() -> None:
 
 
 def test_a_broken_edit_of_the_configuration_is_reported_until_it_is_fixed(bench: Bench) -> None:
-    bench.configuration_error = "mcp-servers.json:3: it is not JSON; add a comma"
+    bench.configuration_error = "mcp-servers.json:3: it is not\nJSON; add a comma"
     text, data = bench.ask("list_servers", {})
     assert text.splitlines()[0] == (
         "The last edit of the configuration has no effect: mcp-servers.json:3: it is not JSON; add a comma"
