@@ -1,4 +1,4 @@
-"""Atomic writes of files that other processes read, and locks for changing them in turn."""
+"""Private folders, atomic writes of files that other processes read, and locks for changing them in turn."""
 
 import contextlib
 import errno
@@ -10,6 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import BinaryIO
+
+from search_mcp.folders import APP
 
 log = logging.getLogger(__name__)
 
@@ -19,13 +22,45 @@ LOCK_LOOK_SECONDS = 0.01
 """Poll interval for a contended lock, in seconds; each holder keeps it for about a millisecond."""
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder of search-mcp, with those above it that are missing, for the user only.
+
+    Of those that exist, this folder and each up to the one called `search-mcp` are narrowed if they are the user's: an
+    older version, or a wide umask, may have let others write to them.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    _make_missing(folder)
+    if not hasattr(os, "geteuid"):
+        return  # Windows gives the folders in a user's profile to this user
+    above = (folder, *folder.parents)
+    names = [each.name for each in above]
+    for each in reversed(above[: names.index(APP) + 1 if APP in names else 1]):
+        with contextlib.suppress(OSError):  # a read-only file system
+            found = each.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o077:
+                each.chmod(0o700)
+
+
+def _make_missing(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileNotFoundError:
+        _make_missing(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        if not folder.is_dir():
+            raise
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file in one step; a missing folder is created, readable by the user only.
 
     Raises:
         OSError: it cannot be written; the file before is unchanged.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(path.parent)
     with beside(path, data) as new:
         take_place(new, path)
 
@@ -86,6 +121,32 @@ def read_whole(path: Path) -> bytes:
         return file.read() or b""
 
 
+class NotBelievedError(ValueError):
+    """Another user could have written a record of the user's decisions."""
+
+
+def open_own(path: Path) -> BinaryIO:
+    """Open a record of the user's decisions for reading.
+
+    Raises:
+        OSError: it cannot be read.
+        NotBelievedError: it, or its folder, belongs to another user, or others may write to it.
+    """
+    file = open(path, "rb", opener=without_waiting)  # noqa: SIM115  # the caller closes it
+    try:
+        if not all(map(is_only_ours, (os.fstat(file.fileno()), path.parent.stat()))):
+            raise NotBelievedError("another user could have written it, because it or its folder is not yours alone")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def is_only_ours(found: os.stat_result) -> bool:
+    """Return whether only this user could write to a file or a folder; Windows does not tell."""
+    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
 def first_irregular(paths: Iterable[Path]) -> Path | None:
     """Return the first path at which there is no regular file, but a pipe, say, for which a library would wait."""
     for path in paths:
@@ -103,7 +164,7 @@ def make_private(path: Path) -> None:
     Raises:
         OSError: the file cannot be made, or not be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
 
 
@@ -133,7 +194,7 @@ def locked(lock: Path, patience_seconds: float) -> Iterator[None]:
     filelock = import_module("filelock")  # loaded with the first write, not at the start
     with contextlib.ExitStack() as held:
         try:
-            lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(lock.parent)
             held.enter_context(
                 filelock.FileLock(
                     lock, patience_seconds, 0o600, poll_interval=LOCK_LOOK_SECONDS, fallback_to_soft=False

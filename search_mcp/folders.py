@@ -8,6 +8,11 @@ APP = "search-mcp"
 """The name of the per-user folders."""
 
 
+def config_folder() -> Path:
+    """Return the folder of the user's own configuration file."""
+    return Path(platformdirs.user_config_dir(APP, appauthor=False))
+
+
 def cache_folder() -> Path:
     """Return the folder of cached capabilities and lists."""
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"

@@ -1,9 +1,10 @@
 """Atomic writes and locks: readers see a whole file or none, and one process at a time holds a lock."""
 
+import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,40 @@ def test_a_file_is_private_to_its_user(tmp_path: Path, make: Callable[[Path], No
     path = tmp_path / "a" / "b"
     make(path)
     assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+
+
+@pytest.fixture(params=[0o002, 0o000])
+def wide_umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.usefixtures("wide_umask")
+def test_every_folder_of_ours_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    """In a folder that others write to, they could put a record of their own in the place of ours."""
+    above, ours = tmp_path / "state", tmp_path / "state" / "search-mcp"
+    for path in (ours / "tools" / "x", ours / "programs" / "x"):
+        files.write_whole(path, b"")
+    with files.locked(ours / "log" / "engine" / "x.lock", 1):
+        assert {stat.S_IMODE(each.stat().st_mode) for each in (above, ours, *ours.glob("**/"))} == {0o700}
+    above.chmod(0o775)
+    for each in (ours, ours / "programs"):
+        each.chmod(0o777)
+    files.write_whole(ours / "programs" / "x", b"")
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (above, ours, ours / "programs")]
+    assert modes == [0o775, 0o700, 0o700]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.parametrize(
+    ("mode", "uid", "is_believed"),
+    [(0o600, 0, True), (0o644, 0, True), (0o660, 0, False), (0o602, 0, False), (0o600, 1, False)],
+)
+def test_a_record_is_believed_if_only_its_user_could_have_written_it(mode: int, uid: int, is_believed: bool) -> None:
+    found = os.stat_result((stat.S_IFREG | mode, 1, 1, 1, os.geteuid() + uid, 0, 0, 0, 0, 0))
+    assert files.is_only_ours(found) is is_believed
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:

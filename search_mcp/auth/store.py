@@ -17,7 +17,7 @@ from pathlib import Path
 from search_mcp.auth import protection
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
-from search_mcp.files import beside, locked, read_whole, take_place
+from search_mcp.files import beside, locked, make_folder, read_whole, take_place
 from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
@@ -113,9 +113,7 @@ class Change:
         Raises:
             OSError: it cannot be written; the stored login is unchanged.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.name == "posix":
-            self._path.parent.chmod(0o700)  # the folder may have been made by a process with another umask
+        make_folder(self._path.parent)
         data = payload.encode_bytes(login.with_secret(None))
         with beside(self._path, protection.sealed(data), os.fsync) as new:
             take_place(new, self._path)

@@ -15,6 +15,7 @@ from pathlib import Path
 from search_mcp.background import QueueOperation, run_now
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
+from search_mcp.files import make_folder
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class LastUses:
     def _date(self, config: ServerConfig, now: float) -> None:
         path = self._path(config)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(path.parent)
             path.touch(0o600)
             os.utime(path, (now, now))
         except OSError as exc:

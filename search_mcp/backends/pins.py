@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from search_mcp.catalog.items import fold
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import locked, read_whole, without_waiting, write_whole
+from search_mcp.files import NotBelievedError, locked, open_own, write_whole
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
@@ -68,7 +68,7 @@ class TrustStore:
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
         """Return the accepted title and instructions; reads one short line."""
         try:
-            with open(self._path(config), "rb", opener=without_waiting) as file:
+            with open_own(self._path(config)) as file:
                 found: tuple[str, str] | None = _rules().read_about(file.readline())
         except (OSError, ValueError):
             return None  # the comparison that follows reports it
@@ -121,13 +121,14 @@ class TrustStore:
         rules = _rules()
         record: Record
         try:
-            with open(self._path(config), "rb", opener=without_waiting) as file:
+            with open_own(self._path(config)) as file:
                 record = rules.read(file)
                 return record
         except (FileNotFoundError, NotADirectoryError):
             pass
         try:
-            record = rules.read_version_1(read_whole(self._path(config, "json")))
+            with open_own(self._path(config, "json")) as file:
+                record = rules.read_version_1(file.read())
         except (FileNotFoundError, NotADirectoryError):
             record = rules.Record()
         return record
@@ -163,7 +164,8 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
         remedy = f"`{config.check('--accept')}` starts a new one"
-        why = f"{what} is damaged, or of another version: {exc}; {remedy}"
+        is_ours = not isinstance(exc, NotBelievedError)
+        why = f"{what} is {'damaged, or of another version' if is_ours else 'not used'}: {exc}; {remedy}"
     else:
         assert isinstance(exc, OSError)
         why = f"{what} cannot be read or written: {exc.strerror or exc}; check the permissions there"

@@ -23,7 +23,6 @@ from search_mcp.backends import cache, secret_sources
 from search_mcp.backends.command_cache import FreshLists
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.secret_sources import SourceError
-from search_mcp.backends.server_calls import login_remedy
 from search_mcp.cli import browser
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
@@ -273,7 +272,7 @@ def _record_need(server: ServerConfig) -> None:
     """Record that a server needs a login, as if it had refused a request: `auth status` contacts no server."""
     assert server.remote is not None
     key = cache.fingerprint(server, server.remote.url, OPENING)
-    missing = cache.failure(server, login_remedy(server, ""), time.time(), needs_login=True)
+    missing = cache.failure(server, "", time.time(), server.login)
     cache.CatalogCache(cache_folder()).store_failure(key, missing)
 
 

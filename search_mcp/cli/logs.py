@@ -23,7 +23,7 @@ from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import watching
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import without_waiting
+from search_mcp.files import make_folder, without_waiting
 from search_mcp.folders import log_folder
 
 
@@ -193,7 +193,7 @@ def _show_merged(lines_of: Iterable[tuple[LogFile, list[Line]]], show: Show) -> 
 
 
 def _make(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # only an existing folder can be watched
+    make_folder(folder)  # only an existing folder can be watched
 
 
 def check(files: Sequence[LogFile], folder: Path) -> None:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from search_mcp import installer
+from search_mcp.files import make_folder
 from search_mcp.folders import encodings_folder
 
 ENCODING = "o200k_base"
@@ -83,7 +84,7 @@ def _stored_by_us() -> Iterator[None]:
         return
     folder = encodings_folder()
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         yield
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 from search_mcp import files
 from search_mcp.clients import document
 from search_mcp.clients.document import Document, Format
+from search_mcp.folders import config_folder
 from search_mcp.model.errors import ConfigError
 
 BACKUP_SUFFIX = ".search-mcp.bak"
@@ -82,6 +83,8 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
     """
     target = path.resolve()  # the target of a link is replaced, not the link
     try:
+        if path.parent == config_folder():  # whoever writes there can have commands run
+            files.make_folder(path.parent)
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _next_backup(target)
         mode = _PRIVATE if before is None else stat.S_IMODE(target.stat().st_mode)

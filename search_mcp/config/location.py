@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-import platformdirs
-
 from search_mcp.config import gate
 from search_mcp.config.gate import Origin
 from search_mcp.config.parsing import parse
@@ -19,7 +17,7 @@ from search_mcp.config.placeholders import at_home
 from search_mcp.config.schema import Config
 from search_mcp.config.trust import Approvals, printable, real_path
 from search_mcp.files import without_waiting
-from search_mcp.folders import APP, approvals_folder
+from search_mcp.folders import approvals_folder, config_folder
 from search_mcp.model.errors import ConfigError
 
 FILE_NAME = "mcp-servers.json"
@@ -143,7 +141,7 @@ def is_borrowed(path: Path) -> bool:
 
 def own_place() -> Path:
     """Return the path of the configuration in the user's own folder."""
-    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / FILE_NAME
+    return config_folder() / FILE_NAME
 
 
 def approvals() -> Approvals:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import locked, read_whole, write_whole
+from search_mcp.files import NotBelievedError, locked, open_own, write_whole
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, field, replace
 
@@ -74,11 +74,14 @@ class Approvals:
         real = real_path(config)
         path = self._path(real)
         try:
-            record = payload.typed(read_whole(path), Record)
+            with open_own(path) as file:
+                record = payload.typed(file.read() or b"", Record)
         except (FileNotFoundError, NotADirectoryError):
             return _lost(real, f"{path} is a broken link") if path.is_symlink() else _nothing(real)
         except OSError as exc:
             return _lost(real, f"{path}: {exc.strerror}")
+        except NotBelievedError as exc:
+            return _lost(real, f"{path}: {exc}")
         except ValueError:
             return _lost(real, f"{path} is damaged")
         return record if record.path == printable(real) else _lost(real, f"{path} is the record of another file")

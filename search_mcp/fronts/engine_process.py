@@ -19,7 +19,7 @@ from search_mcp import logs
 from search_mcp.backends.process.launching import without_threads
 from search_mcp.backends.process.reaper import last_resort
 from search_mcp.collector import THRESHOLDS
-from search_mcp.files import without_waiting
+from search_mcp.files import make_folder, without_waiting
 from search_mcp.folders import log_folder
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.engine_connection import Connection
@@ -114,7 +114,7 @@ def _open_log() -> int:
     """Open the log file, a new one if it is full; the null device if that is impossible."""
     file = log_folder() / LOG_FOLDER / LOG_FILE
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(file.parent)
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_suffix(".old.log"))
         return without_waiting(str(file), os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from search_mcp.background import Apart, FileQueue, in_own_thread, in_queue
-from search_mcp.files import write_whole
+from search_mcp.files import make_folder, write_whole
 from search_mcp.folders import results_folder
 from search_mcp.gateway.result_search import Found, Search, search_apart
 from search_mcp.wire.structs import Struct
@@ -81,9 +81,7 @@ class KeptFiles:
         """Return the folder of this process; it is made and locked with its first file."""
         if self._own is None or not self._own.is_dir():
             own = self._folder / secrets.token_hex(8)
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not self._folder.is_symlink():
-                self._folder.chmod(0o700)
+            make_folder(self._folder)
             own.mkdir(mode=0o700)
             self._lock = _lock_of(own)
             with contextlib.suppress(OSError):  # a file system without locks: then only the age of files counts

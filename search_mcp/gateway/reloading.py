@@ -20,6 +20,7 @@ from search_mcp.config.schema import Config, Settings, camel
 from search_mcp.config.secrets import Redactor
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
+from search_mcp.files import make_folder
 from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.model.errors import ConfigError
@@ -145,7 +146,7 @@ def select(subset: "Subset", config: Config) -> Config:
 def _is_made(folder: Path) -> bool:
     """Make a state folder, so that changes in it can be watched."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
     except OSError as exc:
         log.warning("! %s cannot be made (%s), so nothing can be accepted while this runs", folder, exc.strerror)
         return False

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from search_mcp.files import first_irregular, locked, read_whole, without_waiting, write_whole
+from search_mcp.files import first_irregular, locked, make_folder, read_whole, without_waiting, write_whole
 from search_mcp.semantic import known_models, models
 from search_mcp.semantic.models import DESCRIPTION, MORE_NETWORK, NETWORK, TOKENIZER, Model, ModelError
 from search_mcp.wire import payload
@@ -28,8 +28,7 @@ def prepared(place: Path) -> Iterator[Path]:
     """
     folder = _beside(place, "new")
     with locked(_beside(place, "lock"), 0.0):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
+        make_folder(folder)
         yield folder
 
 

@@ -144,6 +144,17 @@ def test_a_record_that_cannot_be_read_accepts_nothing_and_is_not_lost(locked_up:
         locked_up.accept(CONFIG, [])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_a_record_that_another_user_could_have_written_accepts_nothing(store: TrustStore) -> None:
+    store.record(CONFIG, "legacy", listed(STATUS))
+    store.folder.chmod(0o770)
+    verdict = store.compare(CONFIG, "legacy", listed(STATUS))
+    assert "is not used: another user could have written it, because it or its folder is not yours" in verdict.trouble
+    assert verdict.trouble.endswith("; `search-mcp check --accept git` starts a new one")
+    store.accept(CONFIG, store.opened(CONFIG, "legacy", listed(STATUS)))
+    assert store.compare(CONFIG, "legacy", listed(STATUS)).trouble == ""
+
+
 def test_with_an_unwritable_folder_first_definitions_stay_unknown(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store = TrustStore(tmp_path / "file" / "tools")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import Place, server
+from cli.conftest import Ended, Place, server
 from search_mcp.cli import checkup, command_lines, configuring, consent, start_remedies
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
@@ -192,7 +192,7 @@ def refused_without_a_person(place: Place, *words: str) -> None:
     ended = place.run(*words, stdin="y\n")
     assert ended.code == 2, ended
     told = "error: this needs a person, and nothing was changed; run it in a terminal, or write --yes"
-    assert told in " ".join(ended.err.split())
+    assert told in said(ended)
 
 
 def test_the_record_is_private_and_holds_no_command(place: Place, theirs: Path) -> None:
@@ -345,6 +345,38 @@ def test_a_damaged_record_is_ignored(place: Place, theirs: Path, damage: bytes) 
     assert not mark(place).exists()
     assert place.run("config", "trust", "--yes").code == 0
     assert used(place) == str(theirs)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.parametrize("of_folder", [True, False])
+def test_a_record_that_another_user_could_have_written_is_ignored(place: Place, theirs: Path, of_folder: bool) -> None:
+    assert place.run("config", "trust", "--yes").code == 0
+    (record,) = records(place)
+    (record.parent if of_folder else record).chmod(0o770 if of_folder else 0o660)
+    place.configure({})
+    ended = place.run("list")
+    assert not mark(place).exists()
+    assert "another user could have written it, because it or its folder is not yours alone" in said(ended)
+    assert place.run("config", "trust", "--yes").code == 0
+    assert place.run("config", "path").out == f"{theirs}\n"
+
+
+def said(ended: Ended) -> str:
+    return " ".join(ended.err.split())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_the_folder_of_the_users_own_file_is_private_whatever_the_umask(place: Place) -> None:
+    folder = place.config.parent
+    before = os.umask(0o002)
+    try:
+        assert place.run("add", "mine", "--", "x").code == 0
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        folder.chmod(0o775)
+        assert place.run("disable", "mine").code == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_record_of_another_file_is_ignored(place: Place, theirs: Path) -> None:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from search_mcp.background import QueueOperation, run_now
 from search_mcp.catalog.items import fold, stable_suffix
-from search_mcp.files import without_waiting
+from search_mcp.files import make_folder, without_waiting
 
 log = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ def _opened(path: Path) -> BinaryIO:
     try:
         return _open(path)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         return _open(path)
 
 
