@@ -14,11 +14,9 @@ _NOISE = (
     r"|at .*[:(]|File \".*line \d|[\^~]+$|[})\]]+,?$)"
 )
 """Beginnings of lines that tell no cause: what programs write after it, and the frames of a stack."""
-_TELLING = (
-    r"\b\w*(error|exception):|\bE404\b|\bnot found\b|ENOTFOUND|cannot connect|no module named|cannot find",
-    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|be found|unable|no such",
-)
-"""What a line has that tells the cause: the first that is in any line; the last line that has it is meant."""
+_CAUSE = r"\b\w*(error|exception):|\bE404\b|\bnot found\b|ENOTFOUND|cannot connect|no module named|cannot find"
+_PROBABLE_CAUSE = r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|be found|unable|no such"
+"""What a line has that tells the cause; the second if no line has the first. The last line that has it is meant."""
 _BEFORE_CAUSE = r"(npm (error|ERR!) |\[cause\]: )+"
 _LASTING = (
     r"^program .* was not found|^its \"command\" contains|exited with code 127\b|cannot be resolved|ENOTFOUND"
@@ -33,8 +31,8 @@ def parted(reason: str) -> tuple[str, str]:
     what, _, written = reason.partition(STDERR_TAIL_MARK)
     lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
     lines = [line for line in lines if not _compiled(_NOISE).match(line)]
-    for telling in _TELLING:
-        if found := [line for line in lines if _compiled(telling, re.IGNORECASE).search(line)]:
+    for telling in (_compiled(_CAUSE, re.IGNORECASE), _compiled(_PROBABLE_CAUSE, re.IGNORECASE)):
+        if found := [line for line in lines if telling.search(line)]:
             lines = found
             break
     line = lines[-1].rstrip(" {") if lines else ""

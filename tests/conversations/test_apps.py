@@ -246,7 +246,7 @@ def test_a_name_that_two_servers_with_apps_know_is_nobodys(pair: Pair) -> None:
     for back in (pair.alpha, beta):
         back.tools = [tool("clock", "Show the time.", _meta=NEW)]
     pair.front.opens()
-    said = pair.front.calls("clock").fails(-32602, "Tool not found: clock")
+    said = pair.front.calls("clock").fails(-32602, "2 servers have clock: alpha, beta; write alpha.clock")
     assert set(said.body["error"]["data"]["suggestions"]) >= {"alpha.clock", "beta.clock"}
 
 

@@ -114,7 +114,7 @@ async def test_a_login_of_several_hosts_is_not_asked_for_in_a_call(there: Reache
     host = protected.url.removeprefix("http://")
     assert message == (
         "MCP server 'there' needs a login (its login uses several hosts, which you have to accept: "
-        f"localhost:9, {host}): run search-mcp auth login there"
+        f"localhost:9, {host}). Ask the user to run `search-mcp auth login there` in a terminal"
     )
     assert there.person.questions == []
 
