@@ -110,11 +110,11 @@ def test_adding_and_importing_tell_how_to_log_in(place: Place, server: Authoriza
     ended = place.run("add", "files", address)
     assert (ended.code, ended.err) == (
         0,
-        "Needs a login: files: run search-mcp auth login files.\n",
+        "Needs a login: files: run `search-mcp auth login files`.\n",
     )
     other = place.folder / "other.json"
     ended = place.run("add", "files", address, "--config", str(other))
-    assert f"run search-mcp auth login files --config {other}." in ended.err
+    assert f"run `search-mcp auth login files --config {other}`." in ended.err
     assert place.run("add", "another", address, "--dry-run").err == ""
     cursor = place.folder / ".cursor" / "mcp.json"
     cursor.parent.mkdir()

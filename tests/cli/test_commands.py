@@ -125,7 +125,7 @@ def test_a_secret_in_a_command_with_its_arguments_is_not_shown(configured: Confi
     for command in (["check"], ["check", "words"], ["servers"], ["config", "validate"], ["list"]):
         ended = place.run(*command)
         assert "s3cret-value" not in ended.out + ended.err
-    assert "nothing --token ***" in place.run("check").out
+    assert '"command": "nothing", "args": ["--token", "***"]' in place.run("check").out
     file = place.folder / "other.json"
     file.write_text(json.dumps({"mcpServers": {"other": {"command": "none --token s3cret-value"}}}))
     ended = place.run("import", "--dry-run", str(file))
