@@ -8,6 +8,7 @@ import logging
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ CONNECT_SECONDS = 10.0
 """Time to connect, and for each part of an answer to arrive."""
 TOTAL_SECONDS = 30.0
 """Time for one answer, so that a slow trickle ends."""
+ALL_SECONDS = 60.0
+"""Time for all requests of one `Fetcher`: a server can name 70 addresses of metadata, while a login's lock is held."""
 MOST_BYTES = 1 << 20
 """Bytes of an answer that are read; metadata has a few kilobytes."""
 _TOO_SLOW = f"the answer takes longer than {TOTAL_SECONDS:g} s"
@@ -49,6 +52,7 @@ class Fetcher:
         # a server on the Internet would otherwise be taken for one of the user's network, whose addresses it may name.
         self._addresses = _addresses_of_server(self._host)
         self.reach = _reach_of_server(self._host, self._addresses)
+        self._ends = time.monotonic() + ALL_SECONDS
         self._ca_file = ca_file
         self._context: ssl.SSLContext | None = None
 
@@ -95,8 +99,11 @@ class Fetcher:
         return response
 
     def _send(self, request: Request, url: str, extensions: dict[str, str], proxy: str | None) -> Response:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            return Response(failure=f"all answers together take longer than {ALL_SECONDS:g} s")
         headers = {"user-agent": USER_AGENT, **request.headers, "host": urlsplit(request.url).netloc}
-        deadline = _Deadline(TOTAL_SECONDS)
+        deadline = _Deadline(min(TOTAL_SECONDS, left))
         try:
             with ExitStack() as open_:
                 open_.enter_context(deadline)

@@ -98,6 +98,13 @@ def test_a_head_that_trickles_ends(port: int, monkeypatch: pytest.MonkeyPatch) -
     assert "takes longer" in fetch(f"http://127.0.0.1:{port}/trickle").failure
 
 
+def test_many_answers_that_trickle_end_together(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "ALL_SECONDS", 0.05)
+    fetcher = Fetcher("http://127.0.0.1/mcp")
+    assert "takes longer" in fetcher.fetch(get("metadata", f"http://127.0.0.1:{port}/trickle")).failure
+    assert "all answers together take longer" in fetcher.fetch(get("metadata", f"http://127.0.0.1:{port}/")).failure
+
+
 @pytest.mark.parametrize(
     ("path", "why"),
     [
