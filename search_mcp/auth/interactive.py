@@ -6,7 +6,7 @@ The caller shows the address; nothing here opens a browser.
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -38,7 +38,6 @@ async def log_in(
     store: LoginStore,
     show: Show,
     *,
-    accepted: Mapping[str, str] | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
     """Log in with a browser on this computer.
@@ -47,7 +46,7 @@ async def log_in(
         SeveralHosts: the user has to accept them.
         AuthError: it failed.
     """
-    attempt = _Attempt(settings, store, run, accepted)
+    attempt = _Attempt(settings, store, run)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, before)
@@ -60,7 +59,6 @@ async def log_in_without_browser(
     store: LoginStore,
     ask: Ask,
     *,
-    accepted: Mapping[str, str] | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
     """Log in with a browser on another computer: the user copies the address to it, and its last address back.
@@ -71,7 +69,7 @@ async def log_in_without_browser(
         SeveralHosts: the user has to accept them.
         AuthError: it failed.
     """
-    attempt = _Attempt(settings, store, run, accepted)
+    attempt = _Attempt(settings, store, run)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, before)
@@ -147,14 +145,8 @@ async def log_out_by_name(name: str, store: LoginStore, *, run: RunBlocking = ru
 class _Attempt:
     """One attempt to log in: its steps, carried out in a thread."""
 
-    def __init__(
-        self,
-        settings: LoginSettings,
-        store: LoginStore,
-        run: RunBlocking,
-        accepted: Mapping[str, str] | None = None,
-    ) -> None:
-        self._settings, self._store, self._run, self._accepted = settings, store, run, accepted
+    def __init__(self, settings: LoginSettings, store: LoginStore, run: RunBlocking) -> None:
+        self._settings, self._store, self._run = settings, store, run
 
     async def begin(self, redirect_uri: str, before: Login | None) -> Pending:
         settings = self._settings
@@ -163,14 +155,7 @@ class _Attempt:
             fetcher = Fetcher(settings.url, settings.ca_file)
             asked = fetcher.run(_challenge(settings.url))
             steps = begin(
-                settings,
-                redirect_uri,
-                _random,
-                reach=fetcher.reach,
-                now=time.time(),
-                challenge=asked,
-                before=before,
-                accepted=self._accepted,
+                settings, redirect_uri, _random, reach=fetcher.reach, now=time.time(), challenge=asked, before=before
             )
             try:
                 return fetcher.run(steps)

@@ -6,7 +6,7 @@ Sources: basic/authorization of 2026-07-28; RFC 7636 (PKCE), RFC 9207 (`iss`).
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from search_mcp.auth import scopes
@@ -57,9 +57,8 @@ def begin(
     now: float,
     challenge: Challenge | None = None,
     before: Login | None = None,
-    accepted: Mapping[str, str] | None = None,
 ) -> Steps[Pending]:
-    """Prepare a login; `before` is the login that it replaces, and `accepted` what the user accepted of `SeveralHosts`.
+    """Prepare a login; `before` is the login that it replaces.
 
     Raises:
         SeveralHosts: the user has to accept them.
@@ -84,7 +83,7 @@ def begin(
         "issuer": server.issuer,
     }
     hosts = {part: origin(url).partition("://")[2] for part, url in parts.items()}
-    if not have_one_owner(*parts.values()) and hosts != accepted:
+    if not have_one_owner(*parts.values()) and hosts != settings.accepted_hosts:
         raise SeveralHosts(hosts)
     wanted = scopes.chosen(
         challenge.scopes if challenge else (),

@@ -1,5 +1,6 @@
 """The settings of the login to one server, from its entry in the configuration. Pure."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from search_mcp.auth.addresses import canonical
@@ -28,6 +29,8 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
     callback_port: int | None = None
     callback_path: str = "/callback"
     ca_file: str | None = None
+    accepted_hosts: Mapping[str, str] | None = None
+    """The hosts of `SeveralHosts`, if the user has accepted them for this login."""
 
     def __repr__(self) -> str:  # without the secret, and the URL, which may contain one
         return f"<LoginSettings {self.name}>"

@@ -85,10 +85,11 @@ async def _log_in(
 ) -> Login:
     server = await _filled(server, screen)
     assert server.remote is not None
-    settings, store = login_settings(server.name, server.remote), LoginStore(logins_folder())
+    settings = replace(login_settings(server.name, server.remote), accepted_hosts=accepted)
+    store = LoginStore(logins_folder())
     with anyio.move_on_after(LOGIN_SECONDS):
         try:
-            return await _attempt(settings, store, server, screen, accepted, by_hand=by_hand)
+            return await _attempt(settings, store, server, screen, by_hand=by_hand)
         except AuthError as exc:
             if isinstance(exc, SeveralHosts) and accepted is None:
                 raise  # the user is asked
@@ -123,21 +124,13 @@ async def _filled(server: ServerConfig, screen: Terminal) -> ServerConfig:
 
 
 async def _attempt(
-    settings: LoginSettings,
-    store: LoginStore,
-    server: ServerConfig,
-    screen: Terminal,
-    accepted: Mapping[str, str] | None,
-    *,
-    by_hand: bool,
+    settings: LoginSettings, store: LoginStore, server: ServerConfig, screen: Terminal, *, by_hand: bool
 ) -> Login:
     if settings.grant == "client_credentials":
         return await interactive.log_in_by_credentials(settings, store)
     if by_hand:
-        return await interactive.log_in_without_browser(
-            settings, store, partial(_ask, server, screen), accepted=accepted
-        )
-    return await interactive.log_in(settings, store, partial(_open, server, screen), accepted=accepted)
+        return await interactive.log_in_without_browser(settings, store, partial(_ask, server, screen))
+    return await interactive.log_in(settings, store, partial(_open, server, screen))
 
 
 async def _open(server: ServerConfig, screen: Terminal, url: str) -> None:

@@ -30,18 +30,10 @@ def pending(
     settings: LoginSettings = SETTINGS,
     challenge: Challenge | None = None,
     before: Login | None = None,
-    accepted: Mapping[str, str] | None = None,
 ) -> Pending:
     texts = iter(["state", "verifier"])
     steps = begin(
-        settings,
-        REDIRECT,
-        lambda: next(texts),
-        reach=Reach.PUBLIC,
-        now=NOW,
-        challenge=challenge,
-        before=before,
-        accepted=accepted,
+        settings, REDIRECT, lambda: next(texts), reach=Reach.PUBLIC, now=NOW, challenge=challenge, before=before
     )
     return script.run(steps)
 
@@ -135,9 +127,10 @@ def test_a_login_at_one_host_whose_tokens_go_to_another_is_accepted_by_a_person(
     hosts = {part: urlsplit(url).netloc for part, url in (("login page", page), ("token endpoint", token))}
     assert refusal.value.hosts == {**hosts, "issuer": urlsplit(issuer).netloc}
     assert f"{issuer}/register" not in script.urls
-    assert pending(Script(there), accepted=refusal.value.hosts).token_endpoint == token
+    accepted = refusal.value.hosts
+    assert pending(Script(there), replace(SETTINGS, accepted_hosts=accepted)).token_endpoint == token
     with pytest.raises(SeveralHosts):
-        pending(Script(there), accepted={**refusal.value.hosts, "token endpoint": "another.example"})
+        pending(Script(there), replace(SETTINGS, accepted_hosts={**accepted, "token endpoint": "another.example"}))
 
 
 def test_the_hosts_of_google_belong_together() -> None:
