@@ -191,6 +191,14 @@ def test_several_hosts_are_accepted_with_yes(there: Place, server: Authorization
     assert HOSTS.format(honest=urlsplit(mixed.url).netloc, server=urlsplit(server.url).netloc) in ended.err
 
 
+def test_several_hosts_are_not_accepted_without_a_terminal(
+    there: Place, server: Authorization, mixed: Authorization
+) -> None:
+    ended = there.run("auth", "login", stdin="y\n")
+    assert ended.code == 2
+    assert (server.sent, mixed.codes) == ([], {})
+
+
 def test_a_logout_revokes_and_deletes(there: Place, server: Authorization) -> None:
     assert there.run("auth", "login").code == 0
     ended = there.run("auth", "logout")
