@@ -97,6 +97,11 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
         uri="x" + "b" * 4000,
     ),
     "page of 8 million numbers": lambda: Hostile(raw={"tools/list": b'{"tools":[' + b"1," * 8_000_000 + b"1]}"}),
+    "cursor of 16 MB": lambda: Hostile(raw={"tools/list": b'{"tools":[],"nextCursor":"%b"}' % (b"x" * (16 << 20))}),
+    "page of one tool and 16 MB": lambda: Hostile(
+        raw={"tools/list": json.dumps({"tools": [TOOL], "x": "word " * (3 << 20)}).encode()}
+    ),
+    "error of 16 MB instead of a list": lambda: Hostile(errors={"tools/list": "word " * (3 << 20)}),
     "_meta of 16 tools, a megabyte each": lambda: Hostile(
         [TOOL, *_many(16, _meta={f"a{each}": [each] for each in range(50_000)})]
     ),

@@ -67,6 +67,8 @@ class Hostile:
     """What the client reads."""
     raw: Mapping[str, bytes] = field(default_factory=dict)
     """Results by method, as bytes where no JSON library writes them."""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """Messages of errors by method, instead of results."""
     stderr_tail: str = ""
     """Its stderr; then it exits when it is called."""
 
@@ -166,7 +168,11 @@ def _answers(says: Hostile) -> dict[tuple[str, int], bytes]:
             entries = [{**each, "name": f"{each['name']}{page or ''}"} if page else each for each in lists[key]]
             answers[method, page] = {"result": {key: entries, **more}}
     encoded = {place: json.dumps(members).encode()[1:-1] for place, members in answers.items()}
-    return {**encoded, **{(method, 0): b'"result":' + result for method, result in says.raw.items()}}
+    errors = {
+        (method, 0): json.dumps({"error": {"code": -32000, "message": message}}).encode()[1:-1]
+        for method, message in says.errors.items()
+    }
+    return {**encoded, **{(method, 0): b'"result":' + result for method, result in says.raw.items()}, **errors}
 
 
 class Visit:
