@@ -102,6 +102,7 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
         raw={"tools/list": json.dumps({"tools": [TOOL], "x": "word " * (3 << 20)}).encode()}
     ),
     "error of 16 MB instead of a list": lambda: Hostile(errors={"tools/list": "word " * (3 << 20)}),
+    "error of 16 MB instead of the opening": lambda: Hostile(errors={"initialize": "word " * (3 << 20)}),
     "_meta of 16 tools, a megabyte each": lambda: Hostile(
         [TOOL, *_many(16, _meta={f"a{each}": [each] for each in range(50_000)})]
     ),

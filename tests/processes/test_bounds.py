@@ -46,6 +46,7 @@ PLACES: Mapping[str, tuple[int, int, Bounds]] = {
     "a line": (1, 1024, Bounds(memory=100)),
     "noise": (1, 1, Bounds()),
     "long noise": (1, 1024, Bounds()),
+    "malformed notifications": (1, 4, Bounds()),
     "large notifications": (1, 256, Bounds()),
     "batches": (1, 256, Bounds()),
     "answers": (1, 1024, Bounds()),
@@ -54,10 +55,12 @@ PLACES: Mapping[str, tuple[int, int, Bounds]] = {
     "a line of stderr": (1, 1024, Bounds()),
     "results": (32, 0, Bounds()),
     "errors": (16, 0, Bounds(memory=200)),
+    "errors of lists": (8, 0, Bounds(memory=200)),
+    "errors of openings": (1, 0, Bounds(memory=200)),
 }
 RARE = {
     *("small definitions", "names", "wide definitions", "very wide definitions", "noise", "long noise", "answers"),
-    *("stderr", "a line of stderr", "errors", "events"),
+    *("stderr", "a line of stderr", "malformed notifications", "errors", "events"),
 }
 """What is tried with `-m figures` only."""
 LOGGED = MB // 4

@@ -13,6 +13,7 @@ LINES = {
     "a line": WORDS,
     "noise": b"no JSON\n" * (1 << 17),
     "long noise": WORDS + b"\n",
+    "malformed notifications": b'{"jsonrpc":"2.0","method":"notifications/progress","params":1}\n' * (1 << 14),
     "large notifications": b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"x":"%b"}}\n' % WORDS,
     "batches": b"[" + b"1," * (1 << 20) + b"1]\n",
     "answers": b'{"jsonrpc":"2.0","id":9999999,"result":{"x":"%b"}}\n' % WORDS,
@@ -20,6 +21,7 @@ LINES = {
     "stderr": b"words\n" * (1 << 17),
     "a line of stderr": WORDS,
 }
+ERRORS = {"content": "errors", "tools": "errors of lists", "serverInfo": "errors of openings"}
 EARLY = b'{"jsonrpc":"2.0","method":"notifications/x","params":{"x":1},"y":"%b"}\n' % WORDS
 
 
@@ -31,6 +33,8 @@ def write(lines: bytes, size: int, stream: int = 1) -> None:
 
 
 def flood(arguments: Json) -> str:
+    if PLACE == "errors of lists":
+        well_behaved.say({"method": "notifications/tools/list_changed"})
     write(LINES.get(PLACE, b"\n"), arguments["size"], 2 if "stderr" in PLACE else 1)
     write(b"\n", 1)
     return TEXT if PLACE == "results" else "sent"
