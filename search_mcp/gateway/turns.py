@@ -6,6 +6,7 @@ and which news are kept for a client that does not read. Both are bounded, and n
 
 from collections.abc import Callable
 
+from search_mcp.catalog.list_limits import size
 from search_mcp.model.calls import BoundedDict, Call, CallLater, Outcome
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import State
@@ -31,6 +32,9 @@ MOST_NEWS = 1000
 """News that are kept for a client that does not read, besides log messages; the oldest are dropped."""
 MOST_LOG_MESSAGES = 100
 """Log messages that are kept for a client that does not read; the oldest are dropped."""
+LARGEST_NEWS = 1 << 16
+"""Most bytes of a log message, or of a change of a task, that is kept; a larger one is dropped. "Requestors MUST NOT
+rely on receiving the `notifications/tasks/status` notification, as it is optional." """
 
 
 class Turns:
@@ -198,6 +202,11 @@ class KeptNews:
 
     def keep(self, news: News) -> None:
         """Keep news until the client reads."""
+        if isinstance(news, LogMessage | TaskChanged):
+            if size(news.params) > LARGEST_NEWS:
+                return
+            # Views would keep the whole message, which may have megabytes of other members.
+            news = replace(news, params={key: raw.copy() for key, raw in news.params.items()})
         if isinstance(news, LogMessage):
             self._count += 1
             self._log_messages[self._count] = news

@@ -1,5 +1,6 @@
 """The calls and news of one client of a shared server."""
 
+import tracemalloc
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +27,10 @@ from search_mcp.model.servers import (
     TaskChanged,
 )
 from search_mcp.wire.inflight import Cancel, Reason
-from search_mcp.wire.payload import encode
-from search_mcp.wire.structs import Fields
+from search_mcp.wire.payload import encode, members
+from search_mcp.wire.structs import Fields, Raw
+
+MB = 1 << 20
 
 
 class Client:
@@ -203,3 +206,17 @@ def test_what_is_kept_is_bounded() -> None:
     taken = kept.take()
     assert len(taken) == MOST_NEWS + MOST_LOG_MESSAGES
     assert taken[-1] == ResourceUpdated("a", f"x:{2 * MOST_NEWS - 1}", {})
+
+
+def test_no_large_news_and_nothing_else_of_their_messages_are_kept() -> None:
+    kept = KeptNews()
+    tracemalloc.start()
+    for number in range(20):
+        message = Raw(b'{"data":"x","padding":"%b"}' % (b"x" * MB))
+        kept.keep(LogMessage("a", members(message, "data"), None))
+        kept.keep(LogMessage("a", {"data": message}, None))
+        kept.keep(TaskChanged("a", {"taskId": encode(number), "result": message}))
+    del message
+    assert tracemalloc.get_traced_memory()[0] < MB
+    tracemalloc.stop()
+    assert kept.take() == [LogMessage("a", {"data": Raw(b'"x"')}, None)] * 20
