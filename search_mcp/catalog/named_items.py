@@ -95,7 +95,7 @@ class NamedItems(Sequence[Item]):
     def _why_suffixed(self, item: Item) -> str | None:
         """Return the reason why an item cannot have its plain name, if there is one."""
         if not self.admits(item, item.name):
-            owners = self._prefixes.split(item.name)[0] - {item.server} or self._prefixes.of_folded(item.name)
+            owners = self._prefixes.rivals(item.server, item.name)
             return f"begins like the names of server {', '.join(map(repr, sorted(owners)))}"
         folded = fold(item.name)
         if folded not in self._by_fold:

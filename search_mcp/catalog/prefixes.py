@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.items import accepted, fold
+from search_mcp.catalog.profiles import without_registration
 from search_mcp.config.schema import ServerConfig
 
 
@@ -78,7 +79,8 @@ class Prefixes:
 
     def owners(self, name: str) -> frozenset[str]:
         """Return the servers that a spelling can mean; none if it begins with no prefix."""
-        return self.split(name)[0] or self.of_folded(name)
+        rest = without_registration(name) or ""
+        return self._written_owners(name) or self.of_folded(name) or self.of_folded(rest)
 
     def is_unrivalled(self, prefix: str) -> bool:
         """Return whether all names with this prefix are its server's, because no other prefix begins with it."""
@@ -86,11 +88,22 @@ class Prefixes:
 
     def admits(self, server: str, name: str) -> bool:
         """Return whether a server's item may have this name: no other prefix matches it, as written or folded."""
-        return self.admits_as_written(server, name) and server in (self.of_folded(name) or (server,))
+        return not self.rivals(server, name)
+
+    def rivals(self, server: str, name: str) -> frozenset[str]:
+        """Return the other servers that a name of a server's item would belong to."""
+        owners = self._written_owners(name)
+        if not owners or server in owners:
+            owners = self.of_folded(name) or self.of_folded(without_registration(name) or "")
+        return _NOBODY if server in owners else owners
 
     def admits_as_written(self, server: str, name: str) -> bool:
         """Return whether a name, as it is written, begins with no other server's prefix."""
-        return server in (self.split(name)[0] or (server,))
+        return server in (self._written_owners(name) or (server,))
+
+    def _written_owners(self, name: str) -> frozenset[str]:
+        """Return the owners of a name's prefix, which clients may put the registration of search-mcp before."""
+        return self.split(name)[0] or self.split(without_registration(name) or "")[0]
 
 
 _NOBODY: frozenset[str] = frozenset()

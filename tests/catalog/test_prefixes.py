@@ -128,6 +128,31 @@ def test_no_server_takes_a_name_of_another(
         assert merged.prefixes.of_folded(shown[one]) <= {one.server}
 
 
+@pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "switched off"])
+@pytest.mark.parametrize(
+    "spelling", ["search-mcp__github__create", "mcp__search-mcp__github.create", "search_mcp_github_create"]
+)
+def test_no_bare_name_takes_a_name_as_clients_call_it_with_the_registration_in_front(
+    spelling: str, is_listed: bool
+) -> None:
+    rival, owner = server(**NAMELESS), server("github")
+    merged = Catalog([rival])
+    merged.configure([rival, owner] if is_listed else [rival], (), [] if is_listed else [owner])
+    merged.put("x", Kind.TOOLS, tools(spelling))
+    if is_listed:
+        merged.put("github", Kind.TOOLS, tools("create"))
+    (taken, *_) = merged.tools()
+    for profile in PROFILES:
+        shown = ShownNames(merged.tools(), profile)
+        found = shown.find(spelling)
+        assert (found and found.server) == ("github" if is_listed else None)
+        assert shown.find(shown[taken]) is taken
+    assert (
+        "x",
+        f"its tool {spelling} is called {taken.name}, because {spelling} begins like the names of server 'github'",
+    ) in merged.problems()
+
+
 @pytest.mark.parametrize("order", [("a.b", "a_b"), ("a_b", "a.b")])
 def test_a_name_with_two_underscores_reaches_its_own_server(order: tuple[str, str]) -> None:
     items = listed({name: ["_x" if name == "a.b" else "x"] for name in order})
