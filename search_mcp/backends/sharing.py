@@ -6,6 +6,7 @@ between calls (`judge`). What a server keeps inside, such as a browser or an act
 
 import enum
 import hashlib
+from collections.abc import Sequence
 from typing import Final
 
 from search_mcp.backends.cache import SharingRecord
@@ -63,6 +64,20 @@ def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Shari
     return Sharing(Verdict.PRIVATE, "it may keep state between calls")
 
 
+def why_apart(openings: Sequence[Opening]) -> str:
+    """Write why clients have several processes of a server that they may share, from the opening of each process."""
+    revisions = sorted({each.revision for each in openings})
+    if len(revisions) > 1:
+        return f"the clients speak different revisions ({', '.join(revisions)})"
+    if any(_capabilities(each) != _capabilities(openings[0]) for each in openings):
+        return "the clients have different capabilities"
+    return "the clients start it with different folders or variables"
+
+
+def _capabilities(opening: Opening) -> dict[str, str]:
+    return {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
+
+
 def _json(value: object) -> str:
     return payload.encode_bytes(value).decode()
 
@@ -76,8 +91,7 @@ def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Openin
     """
     if config.problem is not None or config.unfilled is not None:
         return None
-    capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
-    client = [opening.era.value, opening.revision, capabilities]
+    client = [opening.era.value, opening.revision, _capabilities(opening)]
     try:
         start = transport_to(config, dependencies).start()
     except CannotOpenChannelError:

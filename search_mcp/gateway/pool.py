@@ -152,6 +152,15 @@ class Pool:
         if why := next(filter(None, reasons), None):
             server.supervisor.note_private(why)
 
+    def shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
+        """Return the processes of an entry that clients may share and use now."""
+        return [
+            each
+            for each in self._running
+            if each.config.name == server.config.name and each.key is not None and each.clients
+            if each.sharing.verdict is Verdict.SHARED and not each.is_ending
+        ]
+
     def _processes_of(self, server: PooledServer) -> list[PooledServer]:
         """Return the processes of one entry, of clients with any folders, variables and capabilities."""
         entry = server.config.name, identity.cached(server.config)

@@ -54,6 +54,10 @@ class Home(Protocol):
         """Give each client a process of this server of its own from now on."""
         ...
 
+    def shared_processes_of(self, server: "PooledServer") -> list["PooledServer"]:
+        """Return the processes of an entry that clients may share and use now."""
+        ...
+
     def place_filled(self, server: "PooledServer", filled: ServerConfig) -> bool:
         """Place a server whose secrets are known now; return whether its clients use another one instead."""
         ...
@@ -178,6 +182,10 @@ class PooledServer:
         """Say whether clients share it, and why; `None` while that is unknown."""
         match self.sharing.verdict:
             case Verdict.SHARED:
+                used = self._pool.shared_processes_of(self)
+                if len(used) > 1:
+                    why = sharing.why_apart([each.opening for each in used if each.opening is not None])
+                    return f"{len(used)} processes: {why}"
                 is_shared = f"shared by {self.clients} clients" if self.clients > 1 else "can be shared"
                 return f"{is_shared}: {self.sharing.why}"
             case Verdict.PRIVATE:

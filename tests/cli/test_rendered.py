@@ -155,17 +155,23 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     clock.tzset()
     time = _in_pool("time", "ready", 2, 'shared by 2 clients: "share" is true', 33 << 20)
     search = _in_pool("search", "ready", 1, "can be shared: it is remote and has no session")
+    apart = "2 processes: the clients speak different revisions (2025-06-18, 2025-11-25)"
+    wiki = [_in_pool("wiki", "ready", 1, apart, 20 << 20)] * 2
     memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
     slow = _in_pool("slow-to-start", "starting", 1)
     broken = {**_in_pool("broken", "failed", 1), "reason": "it could not be started: no-such-program was not found"}
-    names = {"claude-code": [time, memory[0], search, slow], "Visual Studio Code": [time, memory[1]], "codex": []}
+    names = {
+        "claude-code": [time, memory[0], search, slow, wiki[0]],
+        "Visual Studio Code": [time, memory[1], wiki[1]],
+        "codex": [],
+    }
     clients = [
         {"name": name, "pid": 4711 + len(name), "since": 1_795_000_000.0, "servers": servers}
         for name, servers in names.items()
     ]
     config = "/home/ann/.config/search-mcp/mcp-servers.json"
     engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
-    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow, broken]}, Terminal())
+    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow, broken, *wiki]}, Terminal())
     engines.show({**engine, "clients": [], "servers": [], "config": None}, Terminal())
     compare(SCREENS / f"engine-status-{columns}.txt", capsys.readouterr().out)
 

@@ -324,6 +324,24 @@ def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
     assert _sharing(second) == ["shared by 2 clients", KEEPS_NOTHING]
 
 
+@pytest.mark.parametrize(
+    ("revision", "capabilities", "why"),
+    [
+        ("2025-06-18", {}, f"the clients speak different revisions (2025-06-18, {NEWEST_LEGACY})"),
+        (NEWEST_LEGACY, {"sampling": {}}, "the clients have different capabilities"),
+    ],
+)
+@legacy
+def test_list_servers_says_why_a_server_that_can_be_shared_has_two_processes(
+    pool: Pair, revision: str, capabilities: Json, why: str
+) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens()
+    second = pool.joined_by(revision)
+    second.opens(**capabilities)
+    assert _sharing(pool.front) == _sharing(second) == ["2 processes", why]
+
+
 @legacy
 def test_list_servers_says_why_a_server_is_not_shared(pool: Pair) -> None:
     first, second = _two(pool)
