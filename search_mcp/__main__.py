@@ -15,8 +15,8 @@ COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 """Set by a shell to complete a command line instead of running it."""
 
 WAITING = (
-    "search-mcp is waiting for an MCP client on stdin (Ctrl-C stops it); "
-    "search-mcp install registers it in a client, search-mcp --help shows the commands.\n"
+    "search-mcp is waiting for an MCP client on stdin (Ctrl-C stops it).\n"
+    "search-mcp install registers it in a client, search-mcp --help shows commands.\n"
 )
 """Printed on stderr when `serve` is started at a terminal."""
 

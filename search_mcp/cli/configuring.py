@@ -173,9 +173,9 @@ def distrust(options: Options, path: _Path = ".") -> int:
     if options.as_json:
         screen.json({"config": printable(file), "trusted": False})
     elif options.dry_run:
-        screen.text(f"Would no longer trust {printable(file)}.")
+        screen.paragraph(f"Would no longer trust {printable(file)}.")
     else:
-        screen.text(
+        screen.paragraph(
             f"{printable(file)} is no longer trusted, and is skipped without a notice. "
             "`search-mcp config trust` reverses this."
         )

@@ -197,6 +197,8 @@ def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> Done:
     changed, result = installation.add(
         changed, plan.client, startup.command, startup.config, startup.variables, expression
     )
+    if result == "present" and plan.moved:
+        result = "updated"
     backup = None
     if changed != file.document and not dry_run:
         _remember(file, plan.moved, texts, changed)

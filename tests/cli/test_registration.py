@@ -331,6 +331,15 @@ def test_replace_moves_the_other_servers_and_uninstall_restores_them(home: Place
     assert own_servers(home).keys() == {"time", "files", "linear", "files-2", "fetch"}  # other clients may use them
 
 
+def test_replace_in_a_client_that_has_search_mcp_is_an_update(home: Place) -> None:
+    assert home.run("install", "--no-start", "claude-desktop").code == 0
+    ended = home.run("install", "--no-start", "claude-desktop", "--replace")
+    assert "moved to search-mcp" in ended.err
+    assert "already installed" not in ended.out
+    assert "updated" in ended.out
+    assert "already installed" in home.run("install", "--no-start", "claude-desktop", "--replace").out
+
+
 def test_replace_keeps_enabled_servers_enabled(home: Place) -> None:
     fetch = {"command": "uvx", "args": ["mcp-server-fetch"]}
     home.configure({"web": {**fetch, "enabled": False}})

@@ -108,12 +108,13 @@ def test_the_bare_command_at_a_terminal_shows_the_help(place: Place) -> None:
 
 def test_serve_at_a_terminal_says_that_it_waits_for_a_client(configured: Configured) -> None:
     screen = Screen(configured(), "serve")
-    screen.wait_for("search-mcp --help shows the commands.\n")
+    screen.wait_for("search-mcp --help shows commands.\n")
     screen.press('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
     screen.wait_for('"result"')  # it serves now, so it handles a signal
     screen.press("\x03")
     assert screen.end() == 130
     assert screen.shown.count("is waiting for an MCP client on stdin") == 1
+    assert all(len(line) <= 80 for line in screen.lines[:2])
     assert "Traceback" not in screen.shown
 
 
