@@ -81,8 +81,8 @@ class Connection:
         transport = transport_to(config, dependencies)
         connection.is_http = transport.is_http
         connection.channel = await transport.open(connection)
-        is_done = "connecting to" if connection.is_http else "started,"
-        log.info("= %s: %s %s", config.name, is_done, connection.channel.describe())
+        event = "connecting to" if connection.is_http else "started,"  # an address may turn out not to answer
+        log.info("= %s: %s %s", config.name, event, connection.channel.describe())
         return connection
 
     def open(self, dialect: BackDialect) -> None:

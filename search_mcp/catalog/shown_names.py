@@ -75,13 +75,16 @@ class ShownNames:
 
     def ambiguity(self, name: str) -> ToolNotUnique | None:
         """Return the error about a bare name that tools of several servers have; `None` if it is no such name."""
-        sharing = [item for item in self._items.sharing(name) if item.is_for_models]
+        sharing = self._sharing(name)
         servers = dict.fromkeys(item.server for item in sharing)
         return ToolNotUnique(name, [*servers], [self[item] for item in sharing]) if len(servers) > 1 else None
 
+    def _sharing(self, name: str) -> list[Item]:
+        return [item for item in self._items.sharing(name) if item.is_for_models]
+
     def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
         """Suggest names for an unknown one: the meanings of an ambiguous bare name, then the most similar names."""
-        sharing = [self[item] for item in self._items.sharing(name) if item.is_for_models]
+        sharing = [self[item] for item in self._sharing(name)]
         return list(dict.fromkeys([*sharing, *nearest(name, [*self.names(), *others])]))[:MOST_SUGGESTIONS]
 
     def for_apps(self) -> Iterator[tuple[str, Item]]:
