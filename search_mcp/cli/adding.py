@@ -104,7 +104,11 @@ def _asked(name: str | None, command: list[str], screen: Terminal) -> tuple[str 
         return name, command
     name = name or screen.ask("Name of the server") or None
     if name is not None and not command:
-        command = shlex.split(screen.ask("Its command, or its URL"), posix=sys.platform != "win32")
+        answer = screen.ask("Its command, or its URL")
+        try:
+            command = shlex.split(answer, posix=sys.platform != "win32")
+        except ValueError as exc:
+            raise Misuse("the command has a quote without its end", "close it") from exc
     return name, command
 
 

@@ -5,7 +5,7 @@ example to download its package.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 from search_mcp.backends.command_cache import FreshLists
@@ -74,13 +74,10 @@ def _start(config: Config, names: Collection[str], path: Path, screen: Terminal)
             run(only(config, new), None, FreshLists, lambda session: _settle(session, screen))
         except (InterruptionError, KeyboardInterrupt):  # the second on Windows
             check = inventory.check_command(config, new)
-            screen.note(f"Interrupted. {path} has {enumerated(sorted(new))}; `{check}` starts {_them(new)}.")
+            them = "it" if len(new) == 1 else "them"
+            screen.note(f"Interrupted. {path} has {enumerated(sorted(new))}; `{check}` starts {them}.")
             raise
     return read_cache(config, None, lambda session: _report(session, screen))
-
-
-def _them(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
 
 
 async def _settle(session: Session, screen: Terminal) -> None:

@@ -198,6 +198,14 @@ def test_add_asks_for_what_is_missing(place: Place) -> None:
     assert json.loads(place.config.read_text())["mcpServers"]["web"] == {"url": "https://mcp.example/mcp"}
 
 
+def test_add_refuses_an_open_quote(place: Place) -> None:
+    screen = Screen(place, "add", "files")
+    screen.wait_for("Its command, or its URL: ")
+    screen.press("npx 'a b\r")
+    assert screen.end() == 2
+    assert "a quote without its end" in screen.shown
+
+
 def test_add_says_that_it_waits_for_json(place: Place) -> None:
     screen = Screen(place, "add", "--no-start", "--json", "-")
     screen.wait_for("Paste the server's JSON, then press Enter and Ctrl-D.")
