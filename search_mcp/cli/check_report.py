@@ -6,6 +6,7 @@ Decides the columns, their order of importance, and how a failure is shortened.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from search_mcp.catalog.catalog import ALREADY_SEEN
 from search_mcp.cli.counting import enumerated, summary
 from search_mcp.cli.findings import Examination, Finding, duration
 from search_mcp.cli.problem import short_reason
@@ -82,12 +83,17 @@ def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
 
 
 def _of_others(finding: Finding) -> Iterator[str]:
-    """Yield sentences about definitions that only other clients were given, and about those that are gone."""
+    """Yield sentences about changed definitions that only other clients were given, and about those that are gone.
+
+    A new one is not reported: a server may list a tool only to clients with a capability, such as roots.
+    """
     noted = finding.differences
-    if not finding.changes and (others := sorted({each.name for each in noted if each.is_of_another_client})):
+    others = sorted({each.name for each in noted if each.is_of_another_client and each.before is not None})
+    if others and not finding.changes:
         shows, accepts = finding.config.remedies
+        meaning = "" if finding.config.pin_tools else f" {ALREADY_SEEN}:"
         remedy = f"`{shows}` shows them, `{accepts}` accepts them"
-        yield f"another client got definitions that you have not accepted: {enumerated(others)}; {remedy}"
+        yield f"another client got changed definitions: {enumerated(others)}.{meaning} {remedy}"
     if gone := [each.name for each in noted if each.now is None]:
         yield f"no longer listed: {enumerated(gone)}"
 

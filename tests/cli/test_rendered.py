@@ -13,6 +13,7 @@ import pytest
 
 from cli.conftest import Place, log
 from cli.snapshots import compare
+from search_mcp.backends.pin_records import TOOLS, Open
 from search_mcp.backends.sharing import KEEPS_NOTHING
 from search_mcp.catalog.profiles import CANONICAL
 from search_mcp.cli import (
@@ -116,6 +117,23 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
     found = Examination(FOURTEEN[8:9], CANONICAL, [])
     check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=True)
     compare(SCREENS / f"check-one-{columns}.txt", capsys.readouterr().out)
+
+
+def test_check_reports_what_another_client_got_only_if_it_is_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A server lists some tools only to clients with roots: such a tool is no alarm for those that did not get it."""
+
+    def told(before: bytes | None, **config: bool) -> str:
+        other = Open(TOOLS, "get-roots-list", before, b'{"description":"x"}', is_of_another_client=True)
+        ready = _ready("everything", 0.1, 13)
+        finding = replace(ready, config=structs.replace(ready.config, **config), differences=(other,))
+        found = Examination([finding], CANONICAL, [])
+        check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "another client" not in told(None)
+    changed = "another client got changed definitions: get-roots-list."
+    assert f"{changed} Models see the new text already: `search-mcp check everything` shows" in told(b"{}")
+    assert f"{changed} `search-mcp check everything` shows" in told(b"{}", pin_tools=True)
 
 
 def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
