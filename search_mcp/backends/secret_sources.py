@@ -38,6 +38,7 @@ LONGEST_SHOWN = 120
 MOST_OUTPUTS = 256
 """Outputs that are kept; an engine process has many clients, each with variables of its own."""
 
+_LINKED = "is reached through a link, which only your own configuration file may use"
 _LATE = f"gave no answer within {SECONDS:g} s"
 _Answer = TypeVar("_Answer")
 
@@ -129,11 +130,12 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     Raises:
         CannotOpenChannelError: it cannot be read; the text is a clause about it.
     """
-    if is_checked and os.path.normcase(os.path.realpath(path)) != os.path.normcase(_normalized(path)):
-        raise CannotOpenChannelError("is reached through a link, which only your own configuration file may use")
     try:
         with open(path, "rb", opener=without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            opened = os.fstat(file.fileno())
+            if is_checked and _is_linked(path, opened):
+                raise CannotOpenChannelError(_LINKED)
+            if not stat.S_ISREG(opened.st_mode):
                 raise CannotOpenChannelError("is not a regular file")
             data = file.read(MOST_BYTES + 1)
     except OSError as exc:
@@ -147,9 +149,11 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     return data
 
 
-def _normalized(path: str) -> str:
-    """Normalize a path without following links; it is the real path if there are none in it."""
-    return os.path.normpath(path)
+def _is_linked(path: str, opened: os.stat_result) -> bool:
+    """Return whether an opened file was reached through a link, which may have been replaced since."""
+    if os.path.normcase(os.path.realpath(path)) != os.path.normcase(os.path.normpath(path)):
+        return True
+    return not os.path.samestat(opened, os.lstat(path))
 
 
 # Commands

@@ -129,6 +129,27 @@ def test_a_link_beside_the_configuration_of_another_person_is_not_followed(tmp_p
     assert read(entry("${file:../x/./plain}", folder, named=config), world(folder)) == "plain"
 
 
+@posix
+def test_a_link_that_is_replaced_after_it_was_opened_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that swaps links in the folder must not choose the moment of the check."""
+    folder = tmp_path.resolve()
+    (folder / "secret").write_text("id_rsa")
+    token = folder / "token"
+    token.symlink_to(folder / "secret")
+    look = os.path.realpath
+
+    def swapped(path: str) -> str:
+        token.unlink()
+        token.write_text("harmless")
+        return look(path)
+
+    monkeypatch.setattr(os.path, "realpath", swapped)
+    config = str(folder / "mcp-servers.json")
+    assert "is reached through a link" in fails(entry("${file:token}", folder, named=config), world(folder))
+
+
 # Commands
 
 
