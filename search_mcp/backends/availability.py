@@ -44,17 +44,20 @@ class Availability:
     def status(self) -> Status:
         known = self._known
         failure = known.failure if self.state is State.STOPPED else None
+        reason, remedy = self.reason, self._remedy
+        if failure is not None and reason is None and not remedy:
+            reason, remedy = failure.reason or None, failure.remedy
         return Status(
             self.name,
             self.state,
-            self.reason or (failure.reason if failure is not None else None) or None,
+            reason,
             max(0.0, self.retry_at - self._clock()) if self.retry_at is not None else None,
             known.capabilities,
             self.start_seconds,
             failed_lately=known.failed_lately,
             lacked_login=failure is not None and failure.needs_login,
             is_about_changed=known.is_about_changed,
-            remedy=self._remedy or (failure.remedy if failure is not None else ""),
+            remedy=remedy,
         )
 
     def publish(self) -> None:

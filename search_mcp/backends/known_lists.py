@@ -543,7 +543,7 @@ class KnownLists:
             return NotCompared(self._config.name, kind.value, self._config.check())
         if server_list.trouble or key in server_list.changed or key in server_list.new:
             withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-            return withheld(name, self._config.name, self._config.remedies[1], is_new=key in server_list.new)
+            return withheld(name, self._config.name, self._config.check("--accept"), is_new=key in server_list.new)
         if server_list is not self._keyed.get(kind, (None, ()))[0]:
             self._keyed[kind] = server_list, frozenset(entry.key for entry in server_list.entries)
         if key not in self._keyed[kind][1]:

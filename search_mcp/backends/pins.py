@@ -164,8 +164,8 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
         remedy = f"`{config.check('--accept')}` starts a new one"
-        is_ours = not isinstance(exc, NotBelievedError)
-        why = f"{what} is {'damaged, or of another version' if is_ours else 'not used'}: {exc}; {remedy}"
+        fault = "not used" if isinstance(exc, NotBelievedError) else "damaged, or of another version"
+        why = f"{what} is {fault}: {exc}; {remedy}"
     else:
         assert isinstance(exc, OSError)
         why = f"{what} cannot be read or written: {exc.strerror or exc}; check the permissions there"

@@ -175,7 +175,7 @@ class Catalog:
     def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
         """Return the error for using a withheld tool or prompt by this name."""
         withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-        return withheld(name, server, self._servers[server].remedies[1], is_new=key in self.new(server, kind))
+        return withheld(name, server, self._servers[server].check("--accept"), is_new=key in self.new(server, kind))
 
     def why_hidden(self, name: str) -> WireError | None:
         """Return the error for a tool that is withheld, or hidden by `readOnly`; `None` for any other."""
@@ -364,7 +364,7 @@ class Catalog:
     def sentence_for_model(self, server: str, changed: Sequence[str], new: Sequence[str]) -> str:
         """Write what is changed and new, whether it is withheld, and what the user can do."""
         withheld = ["Withheld until the user accepts it"] if self.is_pinned(server) else []
-        return ". ".join([differing(changed, new), *withheld, ask_user(self._servers[server].remedies[1])])
+        return ". ".join([differing(changed, new), *withheld, ask_user(self._servers[server].check("--accept"))])
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
         """Return all URIs that each server claims, with the first place of the claim."""
@@ -427,7 +427,7 @@ def differing(changed: Sequence[str], new: Sequence[str]) -> str:
 
 
 ALREADY_SEEN = "Models see the new text already"
-"""What a difference of a server without `pinTools` means; to accept it ends the report."""
+"""The meaning of a difference without `pinTools`: accepting it only ends the report."""
 _NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 _WITH_URIS = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)

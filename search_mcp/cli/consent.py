@@ -95,7 +95,7 @@ def accept(
 def _refused(config: Config, names: Collection[str]) -> Config:
     """Return the configuration with these servers held."""
     held = [
-        replace(each, held=each.held or Held(f"you did not accept its {each.noun}", each.remedies[1]))
+        replace(each, held=each.held or Held(f"you did not accept its {each.noun}", each.check("--accept")))
         if each.name in names
         else each
         for each in config.servers

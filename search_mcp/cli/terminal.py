@@ -217,9 +217,11 @@ class Terminal:
         Raises:
             Misuse: there is no terminal. A model that runs commands must not consent for the user.
         """
-        if not (is_sure or self.is_interactive):
+        if is_sure:
+            return True
+        if not self.is_interactive:
             raise Misuse("this needs a person, and nothing was changed", "run it in a terminal, or write --yes")
-        return is_sure or self.confirm(question)
+        return self.confirm(question)
 
     def note(self, text: str) -> None:
         """Write a remark."""

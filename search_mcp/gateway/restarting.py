@@ -84,8 +84,8 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
         said.append("Its tools are the same as before")
     if withheld := servers.catalog.withheld(name):
         data["withheld"] = len(withheld)
-        _, accept = servers.configs[name].remedies
-        said.append(f"{len(withheld)} withheld until the user accepts them. {ask_user(accept)}")
+        remedy = ask_user(servers.configs[name].check("--accept"))
+        said.append(f"{len(withheld)} withheld until the user accepts them. {remedy}")
     return _answer(f"{'. '.join(said)}.", data)
 
 

@@ -120,8 +120,9 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     if "description" in server:
         text += f"; {server['description']}"
     why = [short_reason(server["lastError"])] if "lastError" in server else []
-    if why or "remedy" in server:
-        text += f" ({'. '.join([*why, *([server['remedy']] if 'remedy' in server else [])])})"
+    why += [server["remedy"]] if "remedy" in server else []
+    if why:
+        text += f" ({'. '.join(why)})"
     if "command" in server:
         text += f"; its {noun}: {server['command']}"
     if "note" in server:

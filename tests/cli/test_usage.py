@@ -225,7 +225,7 @@ def test_a_pipe_in_the_place_of_the_record_is_not_waited_for(recorded: Place, en
 def test_the_name_of_a_server_does_not_control_the_terminal(recorded: Place) -> None:
     recorded.configure({"evil\x1b]0;title\x07\u202e": server("toolbox")})
     ended = recorded.run("usage")
-    assert "has characters that cannot be printed" in ended.err
+    assert r"'evil\x1b]0;title\x07\u202e' has characters that cannot be printed" in ended.err
     assert not {"\x1b", "\x07", "\u202e"} & {*ended.out, *ended.err}
 
 
