@@ -87,7 +87,7 @@ class Pool:
         self._learn(own)
         own.judge()
         if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
-            self._by_key[key], own.key = own, key
+            self._by_key[key], own.key, own.opening = own, key, wanted
         elif lease.config.unfilled is not None and lease.config.share is not False:
             own.is_placed_later = own.sharing.verdict is not Verdict.PRIVATE
         own.supervisor.open(wanted)
@@ -110,7 +110,7 @@ class Pool:
         self.close_to_others(server)
         found = self._by_key.get(key)
         if found is None:
-            self._by_key[key], server.key = server, key
+            self._by_key[key], server.key, server.opening = server, key, wanted
         if found is None or others:
             return False
         lease.join(found)

@@ -118,6 +118,8 @@ class PooledServer:
         self.leases: dict[Tenant, None] = {}
         self.key: bytes | None = None
         """The digest by which other clients find it; `None` if they get a server of their own."""
+        self.opening: Opening | None = None
+        """The opening of the client that it was started for; `None` before."""
         self.is_placed_later = False
         """Whether other clients may find it once its secrets are known."""
         self.sharing = NOT_ASKED
