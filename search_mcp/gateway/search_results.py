@@ -9,7 +9,7 @@ from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.catalog.skills import Skill
 from search_mcp.gateway.findable import Found, Resource, prompt_arguments
 from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
-from search_mcp.model.visible import indented, one_line, visible_json
+from search_mcp.model.visible import indented, named, one_line, visible_json
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Raw, Struct
 
@@ -41,10 +41,8 @@ class FoundTool(Struct, frozen=True):
         return "\n".join(lines)
 
     def data(self) -> str | dict[str, Any]:
-        # One string is shorter than an object with three keys. Double quotes would be escaped in JSON, so they are
-        # replaced.
-        if self.schema is None:
-            return (f"{self.heading}: {self.description}" if self.description else self.heading).replace('"', "'")
+        if self.schema is None:  # one string is shorter than an object with three keys
+            return f"{self.heading}: {self.description}" if self.description else self.heading
         hint = {"hint": self.hint} if self.hint else {}
         return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
 
@@ -65,7 +63,7 @@ class FoundText(Struct, frozen=True):
 
     def data(self) -> str:
         about = f"{self.heading}: {self.description}" if self.description else self.heading
-        return f"{about} ({self.use})".replace('"', "'")
+        return f"{about} ({self.use})"
 
 
 SearchResult: TypeAlias = FoundTool | FoundText
@@ -79,7 +77,7 @@ def _below(description: str) -> str:
 
 def skill_heading(skill: Skill) -> str:
     """Write what a skill is; no tool's name begins with `skill` and a space."""
-    return f"skill {one_line(skill.name[:LONGEST_NAME])} (server {skill.server})"
+    return f"skill {named(skill.name, LONGEST_NAME)} (server {skill.server})"
 
 
 def how_to_read(skill: Skill) -> str:
@@ -88,14 +86,14 @@ def how_to_read(skill: Skill) -> str:
 
 def _prompt_heading(prompt: Item, name: str) -> str:
     arguments = prompt_arguments(prompt)
-    named = [one_line(each.name[:LONGEST_NAME]) + ("" if each.is_required else "?") for each in arguments[:MOST_NAMED]]
+    names = [named(each.name, LONGEST_NAME) + ("" if each.is_required else "?") for each in arguments[:MOST_NAMED]]
     more = ", …" if len(arguments) > MOST_NAMED else ""
-    return f"prompt {name}({', '.join(named)}{more})"
+    return f"prompt {name}({', '.join(names)}{more})"
 
 
 def _resource_heading(resource: Resource) -> str:
     noun = "resource template" if resource.is_template else "resource"
-    return f"{noun} {one_line(resource.name[:LONGEST_NAME])} (server {resource.server})"
+    return f"{noun} {named(resource.name, LONGEST_NAME)} (server {resource.server})"
 
 
 def _how_to_use(found: Found) -> str:

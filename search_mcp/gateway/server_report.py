@@ -1,16 +1,15 @@
 """The answer of `list_servers`: each server's state, tools, changes and instructions, as text and as data."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
-from search_mcp.model.errors import ask_user, short_reason
+from search_mcp.model.errors import LONGEST_REASON, ask_user, short_reason
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
-from search_mcp.model.visible import one_line, quoted
+from search_mcp.model.visible import named, one_line, quoted
 
 SERVER_INSTRUCTIONS_LENGTH = 1500
 """Characters of one server's own instructions."""
@@ -93,9 +92,8 @@ class ServerReport:
         new: list[str] = []
         for noun in ("Tool", "Prompt"):
             if keys := changes.get(f"changed{noun}s"):
-                changed.append(
-                    f"{noun.lower()}{'s' if len(keys) > 1 else ''} {', '.join(map(_key, keys[:MOST_NAMED]))}"
-                )
+                names = ", ".join(named(key, LONGEST_NAME) for key in keys[:MOST_NAMED])
+                changed.append(f"{noun.lower()}{'s' if len(keys) > 1 else ''} {names}")
             if number := changes.get(f"new{noun}s", 0):
                 new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
         if "changedInstructions" in changes:
@@ -120,9 +118,10 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     if "description" in server:
         text += f"; {server['description']}"
     why = [short_reason(server["lastError"])] if "lastError" in server else []
-    why += [server["remedy"]] if "remedy" in server else []
-    if why:
-        text += f" ({'. '.join(why)})"
+    if server["state"] not in (State.HELD, State.DISABLED):  # else the reason may hold a text of the server
+        why = [quoted(each, LONGEST_REASON) for each in why]
+    if why or "remedy" in server:
+        text += f" ({'. '.join([*why, *([server['remedy']] if 'remedy' in server else [])])})"
     if "command" in server:
         text += f"; its {noun}: {server['command']}"
     if "note" in server:
@@ -136,11 +135,3 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     if "instructions" in server:
         text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
     return one_line(text)
-
-
-def _key(tool: str) -> str:
-    """Write a server's own name for a tool: any text, quoted unless it is a plain name."""
-    return tool if _PLAIN_KEY.fullmatch(tool) else quoted(tool, LONGEST_NAME)
-
-
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_./-]{1,128}")

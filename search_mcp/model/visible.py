@@ -86,6 +86,11 @@ def quoted(text: str, longest: int) -> str:
     return f'"{visible_json(literal)}{"…" if len(shown) < len(text) else ""}"'
 
 
+def named(text: str, longest: int) -> str:
+    """Write a name that a server has chosen: as it is if it is a plain word, else quoted."""
+    return text if len(text) <= longest and _compiled(r"[A-Za-z0-9_./-]+").fullmatch(text) else quoted(text, longest)
+
+
 def described(value: object, longest: int) -> str:
     """Write a value of JSON on one line: an object or an array by its kind, a text cut to `longest` characters."""
     if isinstance(value, str):
