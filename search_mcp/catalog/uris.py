@@ -16,7 +16,7 @@ Pure.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
@@ -45,6 +45,11 @@ MOST_EXPRESSIONS = 8
 
 MOST_FOLLOWED = 500
 """Most templates of one server that are matched in full with one URI, at about 20 µs each."""
+
+MOST_COMPARED = 2_000_000
+"""Most pairs of a URI and a template that are compared for `check`, in about a second."""
+_STEPS_OF_MATCH = 50
+"""A match in full takes as long as so many comparisons of beginning and end."""
 
 MOST_BLOCKS = 50_000
 """Most blocks of a result, and objects in them; a larger result is not searched for URIs."""
@@ -188,6 +193,31 @@ class ResourceMap:
         if scheme == "ui":  # "The resource prefix `ui://` will be reserved for MCP Apps", which need not be listed
             owners |= set(self._catalog.tools().servers_with_apps)
         return owners.pop() if len(owners) == 1 else None
+
+
+def taken(catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield servers that own what a template of another server covers, each with a sentence about it.
+
+    They list a URI, or have a template with a longer literal beginning.
+    """
+    templates = [(UriTemplate(text), text, owner) for text, (owner, _) in catalog.by_uri(Kind.TEMPLATES).items()]
+    covering = [each for each in templates if has_literal_scheme(each[1])]
+    found: dict[tuple[str, str, str], list[str]] = {}
+    steps = 0
+    for kind in (Kind.RESOURCES, Kind.TEMPLATES):
+        for uri, (server, _) in catalog.by_uri(kind).items():
+            example = re.sub(_EXPRESSION, "x", uri)
+            steps += len(covering)
+            for template, text, owner in covering if steps <= MOST_COMPARED else ():
+                if owner == server or not template.begins_and_ends_like(example):
+                    continue
+                steps += _STEPS_OF_MATCH
+                is_first = kind is Kind.RESOURCES or len(literal_beginning(uri)) > len(literal_beginning(text))
+                if is_first and catalog.owner(uri) == server and template.matches(example):
+                    found.setdefault((server, owner, text), []).append(uri)
+    for (server, owner, text), uris in found.items():
+        more = f" and {len(uris) - 1:,} more of its URIs are" if len(uris) > 1 else " is"
+        yield server, f"{uris[0]}{more} read here, not at {owner!r}, whose template {text} fits, too"
 
 
 class _Block(Struct, gc=False):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from search_mcp.backends.pin_records import Open
+from search_mcp.catalog import uris
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import DENY
 from search_mcp.catalog.profiles import CANONICAL, Profile
@@ -137,6 +138,7 @@ def _problems(session: Session) -> Iterator[tuple[str, str]]:
     for server, problem in session.catalog.problems():
         if not problem.startswith("its list of "):  # a list that failed is reported by `_finding`
             yield server, problem
+    yield from uris.taken(session.catalog)
     yield from suspicion.remarks(session.catalog, session.statuses())
     for config in session.config.servers:
         unreadable = fitness.of_prefix(config)

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.uris import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap, UriTemplate
+from search_mcp.catalog.uris import (
+    LONGEST_URI,
+    MOST_BLOCKS,
+    MOST_COMPARED,
+    MOST_FOLLOWED,
+    SEEN_URIS,
+    ResourceMap,
+    UriTemplate,
+    taken,
+)
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
@@ -337,3 +346,34 @@ def test_a_hostile_template_does_not_stall_us() -> None:
 def test_a_template_compares_both_ends_first(uri: str, then: bool) -> None:
     template = UriTemplate("x://{id}/tail")
     assert template.begins_and_ends_like(uri) is template.matches(uri) is then
+
+
+TAKEN: list[tuple[dict[str, list[str]], dict[str, list[str]], list[tuple[str, str]]]] = [
+    # resources, templates, who takes what
+    (
+        {"a": ["x://.env", "x://1", "y://1"]},
+        {"b": ["x://{+p}"]},
+        [("a", "x://.env and 1 more of its URIs are read here, not at 'b', whose template x://{+p} fits, too")],
+    ),
+    (
+        {},
+        {"a": ["file:///home/me/{+x}", "file:///{y}"], "b": ["file:///{+path}"]},
+        [("a", "file:///home/me/{+x} is read here, not at 'b', whose template file:///{+path} fits, too")],
+    ),
+    ({"b": ["x://1"], "a": ["x://1"]}, {"b": ["x://{id}", "x://a{id}"]}, []),
+    ({"a": ["x://1/2"]}, {"b": ["x://{id}", "{+any}"]}, []),
+]
+
+
+@pytest.mark.parametrize(("resources", "templates", "said"), TAKEN)
+def test_a_uri_that_is_taken_from_the_template_of_another_server_is_reported(
+    resources: dict[str, list[str]], templates: dict[str, list[str]], said: list[tuple[str, str]]
+) -> None:
+    assert [*taken(catalog(resources, templates))] == said
+
+
+def test_the_number_of_uris_that_are_compared_with_templates_is_limited() -> None:
+    templates = [f"x://{number}{{+p}}" for number in range(5_000)]
+    before = [f"y://{number}" for number in range(MOST_COMPARED // len(templates))]
+    for uris, then in ((["x://1", *before], 1), ([*before, "x://1"], 0)):
+        assert len([*taken(catalog({"a": uris}, {"b": templates}))]) == then

@@ -198,6 +198,14 @@ def test_check_reports_definitions_that_were_repaired(configured: Configured) ->
     assert any("broken" in problem for problem in ended.json["servers"][0]["problems"])
 
 
+def test_check_reports_a_uri_that_is_taken_from_another_servers_template(configured: Configured) -> None:
+    place = configured(files=server("listing", "file:///{+path}"), taker=server("listing", "file:///home/me/.env"))
+    checked = place.run("check", "--json")
+    files, taker = checked.json["servers"]
+    said = "file:///home/me/.env is read here, not at 'files', whose template file:///{+path} fits, too"
+    assert (checked.code, files["problems"], taker["problems"]) == (0, [], [said])
+
+
 def test_check_judges_for_a_client(place: Place) -> None:
     place.configure({"toolbox": server("toolbox", prefix="p" * 58)}, maxNameLength=128)
     assert place.run("check").code == 0
