@@ -119,6 +119,5 @@ def quoted(body: bytes) -> str:
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     if len(line) <= QUOTED:
         return line
-    return (
-        re.sub(r"(?a)(?<![\w.~+/=:-])[\w.~+/=:-]++$", "", line[:QUOTED]).rstrip() + "…"
-    )  # a part of a secret would not be recognised
+    # A part of a secret would not be recognised.
+    return re.sub(r"(?a)(?<![\w.~+/=:-])[\w.~+/=:-]++$", "", line[:QUOTED]).rstrip() + "…"
