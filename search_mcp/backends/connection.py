@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 LOGGED_NOISE = 5
 """Lines that are no messages and are logged for one connection; the rest is counted."""
+NOISE_BYTES = 1 << 18
+"""Bytes of such a line that are read for the log: more than a secret has, which must be replaced as a whole."""
 NOISE_LENGTH = 200
 """Characters of such a line in the log."""
 QUOTED_NOISE = 60
@@ -209,7 +211,7 @@ class Connection:
         self._noise += 1
         if self._noise <= LOGGED_NOISE:
             # Redacted before it is cut, so that no part of a secret is left; a line over the size limit is not shown.
-            whole = self._redact(line.decode(errors="replace")) if isinstance(line, bytes) else ""
+            whole = self._redact(line[:NOISE_BYTES].decode(errors="replace")) if isinstance(line, bytes) else ""
             shown = whole[:NOISE_LENGTH]
             self._first_noise = self._first_noise or shown.strip()
             log.warning("! %s: not JSON-RPC on its stdout: %r (%s)", self._config.name, shown, invalid.message)
