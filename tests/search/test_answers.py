@@ -166,7 +166,7 @@ def test_a_typical_answer_is_short() -> None:
     assert statistics.median(texts) < 1_000  # 230 tokens
     assert statistics.quantiles(texts, n=20)[-1] < 1_700  # 400 tokens
     data = [len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) for _, data in answers]
-    assert sum(data) <= sum(texts)
+    assert sum(data) <= 1.02 * sum(texts)  # JSON escapes the quotes in descriptions
 
 
 # Bad input
