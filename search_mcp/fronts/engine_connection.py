@@ -56,7 +56,7 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     async def open_streams(self, client: Client) -> tuple[Reader, Writer]:
-        """Open two pipes for the client's messages, and return our ends of them; `accept` gives away the others.
+        """Open two pipes for the client's messages, and return our ends of them; `accept` gives the others away.
 
         A message takes less time through a pipe than through a socket.
 

@@ -117,7 +117,7 @@ def _open_log() -> int:
         make_folder(file.parent)
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_suffix(".old.log"))
-        return without_waiting(str(file), os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))
+        return without_waiting(str(file), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
 

@@ -15,18 +15,16 @@ MAX_BYTES = 16 << 20
 
 Json = dict[str, Any]
 
-_MEMBERS: dict[str, dict[str, Any]] = {
-    "serve": {
-        "config": str | None,
-        "client": str | None,
-        "log_level": str | None,
-        "subset": str | None,
-        "folder": str,
-        "variables": dict,
-        "first_id": int,
-    },
+_MEMBERS: dict[str, Any] = {
+    "config": str | None,
+    "client": str | None,
+    "log_level": str | None,
+    "subset": str | None,
+    "folder": str,
+    "variables": dict,
+    "first_id": int,
 }
-"""The types of the members that a request must have."""
+"""The types of the members that `serve` must have."""
 
 
 class UnreadableHelloError(ValueError):
@@ -60,7 +58,7 @@ def decode_request(line: bytes) -> Json:
         UnreadableHelloError: it is not such a line, or a member is missing or has a wrong type.
     """
     request = decode(line)
-    for name, kind in _MEMBERS.get(str(request.get("wants")), {}).items():
+    for name, kind in _MEMBERS.items() if request.get("wants") == "serve" else ():
         if name not in request or not isinstance(request[name], kind):
             raise UnreadableHelloError(f"its member {name} is missing or has a wrong type")
     return request

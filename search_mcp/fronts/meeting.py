@@ -80,8 +80,6 @@ def sockets(variables: Mapping[str, str]) -> list[str]:
     Raises:
         OSError: their folder is not safe.
     """
-    if not is_supported(sys.platform):
-        return []
     folder = own_folder(variables)
     if not os.path.exists(folder):  # noqa: PTH110
         return []
