@@ -298,9 +298,9 @@ class KnownLists:
         if failure.fate is Fate.REJECTED:
             return False
         if failure.fate is Fate.UNAUTHORIZED and kind is Kind.TOOLS:
-            self.on_unauthorized(self._config.redactor.quoted(failure.reason))
+            self.on_unauthorized(self._config.redactor.shortened(failure.reason))
             return False
-        reason = self._config.redactor.quoted(failure.reason)
+        reason = self._config.redactor.shortened(failure.reason)
         log.warning("! %s: %s could not be read: %s", self._config.name, kind.value, reason)
         self._failures[kind] += 1
         self._failed[kind] = self._readings[kind]
@@ -328,7 +328,7 @@ class KnownLists:
             with anyio.fail_after(LIST_SECONDS):
                 await dialect.read_list(kind)
         except (PeerError, ValueError, TimeoutError) as exc:
-            why = self._config.redactor.quoted(str(exc)) or f"it took more than {LIST_SECONDS:g} s"
+            why = self._config.redactor.shortened(str(exc)) or f"it took more than {LIST_SECONDS:g} s"
             level = logging.DEBUG if self._troubles.get(kind) == why else logging.WARNING  # it may be read often
             log.log(level, "! %s: its list of %s could not be read: %s", self._config.name, kind.value, why)
             self._troubles[kind] = why

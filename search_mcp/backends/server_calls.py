@@ -221,7 +221,7 @@ class ServerCalls:
             ending = self._availability.ending
             call.reply(Lost(self.name, "ended during the call", ending or connection.how_it_ended()))
             return cancel_nothing
-        reason = self._config.redactor.quoted(failure.reason)
+        reason = self._config.redactor.shortened(failure.reason)
         if failure.fate is Fate.LOST:
             call.reply(Lost(self.name, "gave no answer", reason))
         elif failure.fate is Fate.OUTDATED:

@@ -192,7 +192,7 @@ class Supervisor:
             transport = transport_to(self._config, self._dependencies)
             program = transport.program()
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
-            self._availability.set_reason(self._config.redactor.quoted(str(exc)))
+            self._availability.set_reason(self._config.redactor.shortened(str(exc)))
         else:
             self._known.recall(opening, program, is_file=not transport.is_http)
 
@@ -363,7 +363,7 @@ class Supervisor:
                     await self._connect()
                 except NeedsLoginError as ended:
                     failures = 0
-                    self._pause_until_login(self._config.redactor.quoted(str(ended)))
+                    self._pause_until_login(self._config.redactor.shortened(str(ended)))
                     continue
                 except EndedError as ended:
                     reason, retry_after_seconds = str(ended), ended.retry_after_seconds
@@ -381,7 +381,7 @@ class Supervisor:
                     self._advance(Event.STOPPED)
                     continue
                 failures = 1 if self._was_settled() else failures + 1
-                reason = self._config.redactor.quoted(reason)
+                reason = self._config.redactor.shortened(reason)
                 if self._ready_at is None:
                     self._known.record_failure(reason)
                     # An address may be reachable again soon; nothing is started for it.

@@ -140,7 +140,7 @@ class Redactor:
             text = text.replace(secret, "***")
         return text
 
-    def quoted(self, text: str) -> str:
+    def shortened(self, text: str) -> str:
         """Replace the secrets in a server's text, and leave out the middle of a long one: its end may be the cause."""
         if len(text) <= LONGEST_TEXT:
             return self(text)

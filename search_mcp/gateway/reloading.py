@@ -75,7 +75,7 @@ class LogSettings:
 
     def clean(self, text: str) -> str:
         """Take secrets and the middle of a long text out of it, and show its invisible characters."""
-        text = self.redact.quoted(text)
+        text = self.redact.shortened(text)
         if text.isascii():
             return text
         return str(import_module("search_mcp.model.visible").visible(text))  # for few lines, not at the start

@@ -221,17 +221,17 @@ def test_a_redactor_leaves_no_part_of_a_longer_secret() -> None:
 
 
 @given(st.integers(0, 3 * LONGEST_TEXT))
-def test_a_long_text_is_quoted_without_its_middle_and_without_parts_of_secrets(position: int) -> None:
+def test_a_long_text_is_shortened_without_its_middle_and_without_parts_of_secrets(position: int) -> None:
     secret = "0123456789" * 5
     text = "x" * position + secret + "x" * (3 * LONGEST_TEXT - position) + "end"
-    quoted = Redactor({secret, "another"}).quoted(text)
-    assert not set(quoted) & set(secret)
-    assert quoted.endswith("end")
-    assert LONGEST_TEXT // 2 < len(quoted) <= LONGEST_TEXT
+    shortened = Redactor({secret, "another"}).shortened(text)
+    assert not set(shortened) & set(secret)
+    assert shortened.endswith("end")
+    assert LONGEST_TEXT // 2 < len(shortened) <= LONGEST_TEXT
 
 
-def test_a_text_of_which_little_is_left_is_quoted_without_parts_of_secrets() -> None:
-    assert Redactor({"0" * LONGEST_TEXT}).quoted("0" * 3 * LONGEST_TEXT) == "…"
+def test_a_text_of_which_little_is_left_is_shortened_without_parts_of_secrets() -> None:
+    assert Redactor({"0" * LONGEST_TEXT}).shortened("0" * 3 * LONGEST_TEXT) == "…"
 
 
 @pytest.mark.parametrize(

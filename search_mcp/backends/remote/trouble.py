@@ -47,7 +47,7 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
     # `hostname` has no user and password, which the address may have.
     host = urlsplit(url).hostname or "its address"
     where = urlsplit(url).netloc.rpartition("@")[2] or host
-    fate, said = Fate.REFUSED, quoted(str(exc).encode())  # h11 quotes whole header lines
+    fate, said = Fate.REFUSED, quoted(str(exc))  # h11 quotes whole header lines
     match exc:
         case RefusedError():
             reason, fate = str(exc), exc.fate
@@ -80,7 +80,7 @@ def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
             return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
         if isinstance(cause, OSError) and cause.errno:
             return f"no connection to {where}: {os.strerror(cause.errno)}"
-    return f"no connection to {where}: {quoted(str(exc).encode())}"
+    return f"no connection to {where}: {quoted(str(exc))}"
 
 
 def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str = "") -> RequestFailure:
@@ -91,10 +91,10 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str 
     content_type = headers.get("content-type", "").partition(";")[0].strip()
     if content_type == "text/html" and status < 400:
         clause = "it is a web page and no MCP server; check its url"
-    kind = f", {quoted(content_type.encode())}" if content_type else ""
+    kind = f", {quoted(content_type)}" if content_type else ""
     wait = _retry_after(headers.get("retry-after", ""))
     again = f"; try again in {wait:,.0f} s" if wait else ""
-    words = quoted(body)
+    words = quoted(body[: 16 * QUOTED].decode(errors="replace"))
     reason = f"{clause} (HTTP status {status}{kind}){again}{f': {words}' if words else ''}"
     fate = Fate.REFUSED if 300 <= status < 500 else Fate.LOST
     wait = min(wait, LONGEST_RETRY_AFTER_SECONDS)
@@ -111,9 +111,8 @@ def _retry_after(value: str) -> float:
         return 0.0
 
 
-def quoted(body: bytes) -> str:
-    """Return the beginning of an answer that is not JSON-RPC as one printable line, without HTML tags."""
-    text = body[: 16 * QUOTED].decode(errors="replace")
+def quoted(text: str) -> str:
+    """Return the beginning of a server's text as one printable line, without HTML tags."""
     if text.lstrip()[:1] == "<":
         text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>?", " ", text)
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())

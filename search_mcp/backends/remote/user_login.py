@@ -154,7 +154,7 @@ class UserLogin:
         except TimeoutError:
             self.refuse_waiting(f"nobody logged in within {LOGIN_SECONDS / 60:g} minutes")
         except AuthError as exc:
-            self.refuse_waiting(self._config.redactor.quoted(str(exc)))
+            self.refuse_waiting(self._config.redactor.shortened(str(exc)))
         except OSError as exc:
             self.refuse_waiting(f"its login cannot be read: {exc.strerror or exc}")
         except Exception:  # a bug here must not take the server down
