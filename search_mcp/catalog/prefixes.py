@@ -79,8 +79,7 @@ class Prefixes:
 
     def owners(self, name: str) -> frozenset[str]:
         """Return the servers that a spelling can mean; none if it begins with no prefix."""
-        rest = without_registration(name) or ""
-        return self._written_owners(name) or self.of_folded(name) or self.of_folded(rest)
+        return self._written_owners(name) or self._folded_owners(name)
 
     def is_unrivalled(self, prefix: str) -> bool:
         """Return whether all names with this prefix are its server's, because no other prefix begins with it."""
@@ -94,7 +93,7 @@ class Prefixes:
         """Return the other servers that a name of a server's item would belong to."""
         owners = self._written_owners(name)
         if not owners or server in owners:
-            owners = self.of_folded(name) or self.of_folded(without_registration(name) or "")
+            owners = self._folded_owners(name)
         return _NOBODY if server in owners else owners
 
     def admits_as_written(self, server: str, name: str) -> bool:
@@ -104,6 +103,9 @@ class Prefixes:
     def _written_owners(self, name: str) -> frozenset[str]:
         """Return the owners of a name's prefix, which clients may put the registration of search-mcp before."""
         return self.split(name)[0] or self.split(without_registration(name) or "")[0]
+
+    def _folded_owners(self, name: str) -> frozenset[str]:
+        return self.of_folded(name) or self.of_folded(without_registration(name) or "")
 
 
 _NOBODY: frozenset[str] = frozenset()
