@@ -117,11 +117,11 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
         text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
     if "description" in server:
         text += f"; {server['description']}"
-    why = [short_reason(server["lastError"])] if "lastError" in server else []
-    if server["state"] not in (State.HELD, State.DISABLED):  # else the reason may hold a text of the server
-        why = [quoted(each, LONGEST_REASON) for each in why]
-    if why or "remedy" in server:
-        text += f" ({'. '.join([*why, *([server['remedy']] if 'remedy' in server else [])])})"
+    why = short_reason(server.get("lastError", ""))
+    if why and server["state"] not in (State.HELD, State.DISABLED):  # whose reasons are words of search-mcp alone
+        why = quoted(why, LONGEST_REASON)
+    if said := ". ".join(filter(None, (why, server.get("remedy")))):
+        text += f" ({said})"
     if "command" in server:
         text += f"; its {noun}: {server['command']}"
     if "note" in server:
