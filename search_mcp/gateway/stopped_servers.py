@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.gateway.own_arguments import LONGEST_NAME
-from search_mcp.model.errors import ask_user, short_reason
+from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.reasons import parted
 from search_mcp.model.servers import Status
@@ -28,8 +28,7 @@ def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None
         down = [status for status in statuses if _is_down(catalog, status)]
     else:
         down = [each for each in statuses if each.server == server and _is_down_or_disabled(catalog, each)]
-    why = _reason if server is None else _whole_reason
-    named = [f"{status.server[:LONGEST_NAME]} ({why(status)})" for status in down[:MOST_DOWN]]
+    named = [f"{status.server[:LONGEST_NAME]} ({_reason(status)})" for status in down[:MOST_DOWN]]
     return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
 
@@ -49,11 +48,6 @@ def _is_down(catalog: Catalog, status: Status) -> bool:
     if status.state in _STARTING:
         return not catalog.is_known(status.server, Kind.TOOLS)
     return status.state not in _RUNNING or (status.state is State.STOPPED and status.explanation is not None)
-
-
-def _whole_reason(status: Status) -> str:
-    """Write the reason with the server's own stderr, for an answer about this very server."""
-    return _with_remedy(status, short_reason(status.reason)) if status.reason else _reason(status)
 
 
 def _reason(status: Status) -> str:

@@ -470,10 +470,10 @@ def test_a_description_of_tools_says_why_their_server_is_down(status: Status, sa
     assert [each.get("notRunning") for each in data["unknown"]] == [reason, reason, None]
 
 
-def test_an_answer_about_one_server_quotes_its_stderr() -> None:
+def test_an_answer_about_one_server_quotes_the_cause() -> None:
     bench = with_servers(Status("bad", State.FAILED, "it exited with code 3; end of its stderr: no\n  token"))
     text, _ = bench.ask("search_tools", {"query": "qqqqqqqq", "server": "bad"})
-    assert text.startswith("Not running: bad (it exited with code 3; end of its stderr: no token).")
+    assert text.startswith('Not running: bad (it exited with code 3: "token").')
 
 
 def test_a_server_that_starts_again_is_not_down_while_its_tools_are_known() -> None:
