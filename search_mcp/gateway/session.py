@@ -1,4 +1,4 @@
-"""One client of the aggregator: the `Gateway` of its front dialects, and the filter for the servers' notifications.
+"""The client of an aggregator: the `Gateway` of its front dialects, and the filter for the servers' notifications.
 
 Several clients may share a server. A session gets the notifications that belong to its own calls, subscriptions, tasks
 and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the server.
@@ -51,7 +51,7 @@ DEFAULT_LOG_LEVEL = "info"
 """The least severe log messages for a client that set no level, once it shares the servers with others."""
 
 
-class SharedAggregator(Protocol):
+class ClientAggregator(Protocol):
     """The parts of the aggregator that a session uses."""
 
     @property
@@ -94,7 +94,7 @@ class Session:
 
     def __init__(
         self,
-        aggregator: SharedAggregator,
+        aggregator: ClientAggregator,
         profile: Profile | None,
         later: CallLater,
         tell_front: Callable[[News | CatalogChanged], None],
