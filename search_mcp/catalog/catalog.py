@@ -121,8 +121,8 @@ class Catalog:
         """Return whether a tool passes its server's filters and is not withheld."""
         return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
 
-    def unmatched(self, server: str) -> Iterator[tuple[str, str]]:
-        """Yield a sentence about each name in a server's entry that fits none of its tools, and the key with that name.
+    def unmatched(self, server: str) -> Iterator[tuple[str, bool]]:
+        """Yield a sentence about each name in an entry that fits no tool of its server, and whether it should hide one.
 
         Nothing is yielded as long as its list is not known, or not wholly.
         """

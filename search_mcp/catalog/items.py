@@ -19,8 +19,6 @@ RESTART = "restart_server"
 """The name of another one, which exists only where a server is under development."""
 READ_RESULT = "read_result"
 """The name of its tool that reads shortened results; it exists, and is reserved, only where results are limited."""
-DENY = "tools.deny"
-"""The key of the names whose misspelling shows a tool that the user hides."""
 MOST_UNMATCHED = 3
 """Most names of one key that are reported."""
 FEW_TOOLS = 500
@@ -177,15 +175,15 @@ def is_allowed(config: ServerConfig, tool: str) -> bool:
     return not (config.deny and any(fnmatchcase(tool, glob) for glob in config.deny))
 
 
-def unmatched(config: ServerConfig, tools: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield a sentence about each name in an entry that fits no tool of the server, and the key with that name.
+def unmatched(config: ServerConfig, tools: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence about each name in an entry that fits no tool of the server, and whether it should hide one.
 
     `tools` are the server's own names of all its tools.
     """
     renamed = {config.rename.get(tool, tool) for tool in tools}
     for key, names, is_fitting in (
         ("tools.allow", config.allow, lambda glob: any(fnmatchcase(tool, glob) for tool in tools)),
-        (DENY, config.deny, lambda glob: any(fnmatchcase(tool, glob) for tool in tools)),
+        ("tools.deny", config.deny, lambda glob: any(fnmatchcase(tool, glob) for tool in tools)),
         ("pinned", config.pinned, lambda name: name in tools or name in renamed),
         ("rename", config.rename, tools.__contains__),
         ("describe", config.describe, tools.__contains__),
@@ -193,6 +191,6 @@ def unmatched(config: ServerConfig, tools: Collection[str]) -> Iterator[tuple[st
         wrong = [name for name in names if name.strip("*") and not is_fitting(name)]
         for name in wrong[:MOST_UNMATCHED]:
             near = nearest(name, tools, limit=1) if len(tools) <= FEW_TOOLS else []
-            yield f"{key}: no tool matches {name!r}{f'; did you mean {near[0]}?' if near else ''}", key
+            yield f"{key}: no tool matches {name!r}{f'; did you mean {near[0]}?' if near else ''}", names is config.deny
         if len(wrong) > MOST_UNMATCHED:
-            yield f"{key}: {len(wrong) - MOST_UNMATCHED} more of its names match no tool", key
+            yield f"{key}: {len(wrong) - MOST_UNMATCHED} more of its names match no tool", names is config.deny

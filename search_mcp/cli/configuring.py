@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.catalog.items import DENY
 from search_mcp.cli import command_lines, consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.groups import command_group
@@ -77,7 +76,7 @@ def _unmatched(session: Session) -> tuple[list[str], bool]:
     found = [
         (server.name, *each) for server in session.config.servers for each in session.catalog.unmatched(server.name)
     ]
-    return [f"{name}: {sentence}" for name, sentence, _ in found], any(key == DENY for *_, key in found)
+    return [f"{name}: {sentence}" for name, sentence, _ in found], any(hides for *_, hides in found)
 
 
 def _examined(options: Options) -> tuple[str, Config, Sequence[ConfigError]]:

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from search_mcp.backends.pin_records import Open
 from search_mcp.catalog import uris
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.items import DENY
 from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli import fitness, notes, start_remedies, suspicion
 from search_mcp.cli.counting import counted, enumerated
@@ -171,7 +170,7 @@ def _finding(
         (*silent, *refused, *held, *problems),
         start_remedies.of_failed(config) if status.state is State.FAILED else None,
         status.state is State.DISABLED
-        or (is_ready and not silent and all(key != DENY for _, key in catalog.unmatched(config.name))),
+        or (is_ready and not silent and not any(hides for _, hides in catalog.unmatched(config.name))),
         fitness.of_start(status),
         tuple(changes),
         tuple(differences),

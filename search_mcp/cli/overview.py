@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from search_mcp.catalog.items import DENY
 from search_mcp.cli import command_lines
 from search_mcp.cli.counting import summary
 from search_mcp.cli.notes import of_read_only
@@ -79,7 +78,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
         reason = short_reason(status.reason)
     unmatched = dict(session.catalog.unmatched(server.name))
     if reason is None:
-        reason = next((each for each, key in unmatched.items() if key == DENY), None)
+        reason = next((each for each, hides in unmatched.items() if hides), None)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
     return Known(server.name, state, reason, tools, command_lines.short(server), left_out, [*unmatched])
 
