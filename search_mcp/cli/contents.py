@@ -78,11 +78,7 @@ class Contents:
     age_seconds: float | None
 
     def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
-        failed = [
-            {"name": status.server, "state": status.state, "reason": status.explanation} for status in self.failures
-        ]
-        age = round(self.age_seconds) if self.age_seconds is not None else None
-        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age}
+        return {**{noun: self.rows[noun] for noun in nouns}, **inventory.as_json(self.failures, self.age_seconds)}
 
 
 def contents(session: Session) -> Contents:

@@ -139,6 +139,12 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
     return FINE if has_data or not failures else WRONG
 
 
+def as_json(failures: Sequence[Status], age_seconds: float | None) -> dict[str, object]:
+    """Return what the JSON output says of the servers whose lists are missing, and of the age of cached lists."""
+    failed = [{"name": each.server, "state": each.state, "reason": each.explanation} for each in failures]
+    return {"failed": failed, "ageSeconds": round(age_seconds) if age_seconds is not None else None}
+
+
 def check_command(config: Config, names: Iterable[str]) -> str:
     """Write the command that checks servers of these names, for a person to copy."""
     file = next((each.file for each in config.servers if each.file), None)

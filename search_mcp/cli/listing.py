@@ -111,15 +111,11 @@ class Listing:
         return self._as_json([{**row, "explanation": _explanation(why)} for row, why in explained])
 
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        failed = [
-            {"name": status.server, "state": status.state, "reason": status.explanation} for status in self.failures
-        ]
-        age = round(self.age_seconds) if self.age_seconds is not None else None
         found: dict[str, Any] = {self.search_kind: rows}
         if self.search_kind == "tools":
             tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
             found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
-        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age}
+        return {**found, "fits": self.fits, **inventory.as_json(self.failures, self.age_seconds)}
 
 
 @dataclass
