@@ -114,15 +114,11 @@ def _register(
     for plan in plans:
         with noting(troubles):
             done.append(_install(plan, startup, options.dry_run))
-    show(done, troubles, difference.unified(own.document, behind) if plans and options.as_json else "", options)
+    show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
     used = client_servers.in_use([each.choice for each in done])
     return _conclude(troubles, options), own.path if done else None, used
-
-
-_TOLD = ("enabled", "present")
-"""Results of a move whose notes are shown."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +181,9 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
     reasons |= {server.name: server.translation.notes[0] for server in others if server.translation is not None}
     warnings = [f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items()]
-    warnings += [f"{each.server.name}: {note}" for each in merged if each.result in _TOLD for note in each.notes]
+    warnings += [
+        f"{each.server.name}: {note}" for each in merged if each.result in ("enabled", "present") for note in each.notes
+    ]
     return _Plan(plan.client, plan.file, (*moved,), (*names,), (*warnings,)), own
 
 
