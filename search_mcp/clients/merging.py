@@ -1,7 +1,7 @@
 """Adding servers of clients to our configuration: which are new, and under which name. Pure."""
 
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, TypeAlias
@@ -90,24 +90,16 @@ def _merge_twin(own: Document, server: Server, translation: Translation, twin: s
     return switch_on(own, twin), Merged(server, "enabled", twin, (note,))
 
 
-def is_same(server: Server, entry: object) -> bool:
-    """Return whether an entry of ours starts the same program as a client's server."""
+def is_same(server: Server, entry: object, read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict) -> bool:
+    """Return whether an entry of ours starts the same program as a client's server, comparing what `read` gives."""
     theirs = server.translation
     if theirs is None or not isinstance(entry, dict):
         return False
-    return _identity(theirs.entry) == _identity(_native(server.name, entry))
+    return _identity(read(theirs.entry)) == _identity(read(_native(server.name, entry)))
 
 
-def _is_same_but_for_values(server: Server, entry: object) -> bool:
-    """Return whether an entry of ours differs from a client's server in nothing but values of variables and headers."""
-    theirs = server.translation
-    if theirs is None or not isinstance(entry, dict):
-        return False
-    named = [_identity(_with_names_only(each)) for each in (theirs.entry, _native(server.name, entry))]
-    return named[0] == named[1]
-
-
-def _with_names_only(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_values(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry with the names of its variables and headers only."""
     return {**entry, **{key: sorted(entry[key]) for key in _NAMED_VALUES if isinstance(entry.get(key), dict)}}
 
 
@@ -176,7 +168,7 @@ def _twin(own: Document, server: Server, chosen: Container[str], before: Mapping
     same = {name: entry for name, entry in own.members((ROOT,)).items() if is_same(server, entry)}
     if not same:
         named = {name: before[name] for name in before if _is_called(name, server.name)}
-        same = {name: entry for name, entry in named.items() if _is_same_but_for_values(server, entry)}
+        same = {name: entry for name, entry in named.items() if is_same(server, entry, _without_values)}
     names = [name for name in same if name == server.name or server.name not in chosen]
     return min(names, key=lambda name: (entries.is_disabled(same[name]), name != server.name), default=None)
 
