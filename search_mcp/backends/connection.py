@@ -127,7 +127,7 @@ class Connection:
         await self.channel.stop()
 
     def why_not_opened(self, how: str) -> str:
-        """Append what it wrote instead of an answer, as far as that is known, to a description."""
+        """Add the text that it wrote to stdout instead of MCP, and the end of its stderr, to what happened."""
         noise = f", and wrote text that is not MCP to stdout: {self._first_noise[:QUOTED_NOISE]!r}"
         return self.with_stderr_tail(f"{how}{noise if self._first_noise else ''}")
 

@@ -128,7 +128,7 @@ class TrustStore:
             pass
         try:
             with open_own(self._path(config, "json")) as file:
-                record = rules.read_version_1(file.read())
+                record = rules.read_version_1(file.read() or b"")
         except (FileNotFoundError, NotADirectoryError):
             record = rules.Record()
         return record

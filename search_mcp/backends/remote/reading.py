@@ -10,8 +10,6 @@ DEFER_SECONDS = 0.005
 """Time in which a flooding server is not read."""
 PIECE_BYTES = 16 << 10
 """Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
-
-
 CHUNK_BYTES = 1 << 10
 """What a chunk counts besides its bytes: it takes as long as a kilobyte, and 64 kB of the network can have 9,000."""
 
