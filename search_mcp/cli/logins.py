@@ -47,9 +47,7 @@ def login(
             "or one line from stdin.",
         ),
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Log in without asking, also if the login uses several hosts.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept all hosts of the login without asking.")] = False,
 ) -> int:
     """Log in to a remote server in the browser."""
     config, _ = options.configuration()

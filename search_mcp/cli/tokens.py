@@ -22,7 +22,7 @@ def tokens(
 ) -> int:
     """Show how many tokens the tools cost in a model's context.
 
-    Tokens are counted if `tiktoken` is installed, which downloads a table once, and an estimate otherwise.
+    Tokens are counted if `tiktoken` is installed, and an estimate otherwise. Its table is downloaded once.
     """
     screen = options.screen
     if picture is not None:
