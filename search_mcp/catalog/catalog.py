@@ -355,11 +355,10 @@ class Catalog:
         if is_about_changed:
             changed.append("title or instructions")
         if changed or new:
-            show, accept = self._servers[server].remedies
             count += 2 * is_about_changed
             them, verb = ("it", "It is") if count == 1 else ("them", "They are")
             until = f"{verb} withheld until you accept {them}" if self.is_pinned(server) else ALREADY_SEEN
-            yield f"{differing(changed, new)}. {until}: `{show}` shows {them}, `{accept}` accepts {them}"
+            yield f"{differing(changed, new)}. {until}: {self._servers[server].review(them)}"
 
     def sentence_for_model(self, server: str, changed: Sequence[str], new: Sequence[str]) -> str:
         """Write what is changed and new, whether it is withheld, and what the user can do."""

@@ -90,10 +90,8 @@ def _of_others(finding: Finding) -> Iterator[str]:
     noted = finding.differences
     others = sorted({each.name for each in noted if each.is_of_another_client and each.before is not None})
     if others and not finding.changes:
-        shows, accepts = finding.config.remedies
         meaning = "" if finding.config.pin_tools else f" {ALREADY_SEEN}:"
-        remedy = f"`{shows}` shows them, `{accepts}` accepts them"
-        yield f"another client got changed definitions: {enumerated(others)}.{meaning} {remedy}"
+        yield f"another client got changed definitions: {enumerated(others)}.{meaning} {finding.config.review('them')}"
     if gone := [each.name for each in noted if each.now is None]:
         yield f"no longer listed: {enumerated(gone)}"
 

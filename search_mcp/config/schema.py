@@ -264,10 +264,9 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
         """Write the command that checks this server, for a person to copy."""
         return self.command_for("check", *options)
 
-    @property
-    def remedies(self) -> tuple[str, str]:
-        """The commands that show its unaccepted definitions, and that accept them."""
-        return self.check(), self.check("--accept")
+    def review(self, them: str) -> str:
+        """Write the commands that show its unaccepted definitions, and that accept them; `them` is a pronoun."""
+        return f"`{self.check()}` shows {them}, `{self.check('--accept')}` accepts {them}"
 
     @property
     def login(self) -> str:

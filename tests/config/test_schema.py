@@ -67,7 +67,7 @@ COMMANDS = [
 @pytest.mark.skipif(sys.platform == "win32", reason="quotes of POSIX")
 @pytest.mark.parametrize(("config", "then"), COMMANDS)
 def test_a_command_for_a_server_can_be_copied(config: ServerConfig, then: str) -> None:
-    assert config.remedies == (then, then.replace("check", "check --accept", 1))
+    assert (config.check(), config.check("--accept")) == (then, then.replace("check", "check --accept", 1))
 
 
 @pytest.mark.parametrize(
