@@ -21,7 +21,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 KEY_BYTES = 32
-NOT_SHARED = "not shared: "
+NOT_SHARED = "not shared"
 """The beginning of the description of a server that is not shared."""
 KEEPS_NOTHING = (
     f"it is opened in revision {names.MODERN[0]} and keeps nothing between calls; clients for which it is opened in an "

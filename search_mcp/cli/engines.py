@@ -4,7 +4,6 @@ Every engine is asked, also those of other configurations and versions; none is 
 """
 
 import os
-import re
 import sys
 import time
 from collections import Counter
@@ -35,8 +34,6 @@ _NONE = "No shared engine is running."
 _CLIENTS = ("Client", "Client PID", "Since", "Servers")
 _SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
 _DISPENSABLE = ("State", "Client PID")
-_SEVERAL = re.compile(r"\d+ processes: ")
-"""Begins the description of a server that clients could share, and of which they have several processes."""
 
 
 @app.command(cls=Command, epilog="search-mcp engine status --json")
@@ -178,9 +175,7 @@ def _client_row(client: Json) -> Sequence[str]:
 
 def _may_be_shared(server: Json) -> bool | None:
     """Return whether other clients may use the same process; `None` while that is unknown."""
-    if "sharing" not in server:
-        return None
-    return not server["sharing"].startswith(NOT_SHARED) and not _SEVERAL.match(server["sharing"])
+    return not server["sharing"].startswith(NOT_SHARED) if "sharing" in server else None
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
@@ -193,7 +188,7 @@ def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
         known = [each["memory"] for each in group if each["memory"] is not None]
         clients = sum(each["clients"] for each in group)
         running = sum(each["pid"] is not None for each in group)
-        count = f"{counted(running, 'process')}, " if running > 1 and not _SEVERAL.match(sharing) else ""
+        count = f"{counted(running, 'process')}, " if running > 1 else ""
         rows.append((name, state, str(clients), _size(sum(known)) if known else "", f"{count}{sharing}"))
     return rows
 

@@ -187,11 +187,11 @@ class PooledServer:
                 used = self._pool.shared_processes_of(self)
                 if len(used) > 1:
                     why = sharing.why_apart([each.opening for each in used if each.opening is not None])
-                    return f"{len(used)} processes: {why}"
+                    return f"{sharing.NOT_SHARED} by all: {why}"
                 is_shared = f"shared by {self.clients} clients" if self.clients > 1 else "can be shared"
                 return f"{is_shared}: {self.sharing.why}"
             case Verdict.PRIVATE:
-                return f"{sharing.NOT_SHARED}{self.sharing.why}"
+                return f"{sharing.NOT_SHARED}: {self.sharing.why}"
             case Verdict.UNKNOWN:
                 return None
 

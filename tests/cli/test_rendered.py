@@ -173,7 +173,7 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     clock.tzset()
     time = _in_pool("time", "ready", 2, 'shared by 2 clients: "share" is true', 33 << 20)
     search = _in_pool("search", "ready", 1, "can be shared: it is remote and has no session")
-    apart = "2 processes: the clients speak different revisions (2025-06-18, 2025-11-25)"
+    apart = "not shared by all: the clients speak different revisions (2025-06-18, 2025-11-25)"
     wiki = [_in_pool("wiki", "ready", 1, apart, 20 << 20)] * 2
     memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
     slow = _in_pool("slow-to-start", "starting", 1)
