@@ -9,7 +9,7 @@ from weakref import WeakSet, WeakValueDictionary
 from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, stable_suffix, without_separators
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import short_reason
+from search_mcp.model.errors import shortened
 from search_mcp.wire.structs import Fields, Struct, field, replace
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class NamedItems(Sequence[Item]):
             if not self._prefixes.admits(item.server, item.name):  # begin with a letter
                 item = replace(item, own=f"x{suffix}_{without_separators(plain.own)}")
             attempt += 1
-        key, name = short_reason(plain.key), short_reason(plain.name)
-        problem = f"its {self._noun} {key} is called {short_reason(item.name)}, because {name} {reason}"
+        key, name = shortened(plain.key), shortened(plain.name)
+        problem = f"its {self._noun} {key} is called {shortened(item.name)}, because {name} {reason}"
         self.collisions.append((item.server, problem))
         return item
 
@@ -101,7 +101,7 @@ class NamedItems(Sequence[Item]):
         if folded not in self._by_fold:
             return None
         other = self._by_fold[folded]
-        return f"reads like {short_reason(folded if other is None else other.name)}, which is " + (
+        return f"reads like {shortened(folded if other is None else other.name)}, which is " + (
             "search-mcp's own" if other is None else f"another {self._noun} of {other.server!r}"
         )
 

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, ToolNotUnique
+from search_mcp.model.errors import LONGEST_REASON, BackendToolError, Lost, NotFound, NotRunning, ToolNotUnique
 from search_mcp.model.names import State
 from search_mcp.model.reasons import parted
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
-LONGEST_CAUSE = 300
-"""Length in characters up to which a line of stderr is shown in a sentence."""
 
 
 class Problem(SearchMcpError):
@@ -65,7 +63,7 @@ def similar_names(name: str, names: Iterable[str]) -> list[str]:
     return nearest(name, known) if meant is None else [meant]
 
 
-def short_reason(reason: str, longest: int = LONGEST_CAUSE) -> str:
+def short_reason(reason: str, longest: int = LONGEST_REASON) -> str:
     """Shorten the reason of a failure to one line: what happened, and the line of stderr that tells the cause."""
     what, cause = parted(reason)
     what = " ".join(what.split()).removeprefix("it ")

@@ -8,7 +8,7 @@ from search_mcp.catalog.uris import ResourceMap
 from search_mcp.gateway.listings import COALESCE_SECONDS
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import CallLater
-from search_mcp.model.errors import short_reason
+from search_mcp.model.errors import shortened
 from search_mcp.model.names import Kind
 
 log = logging.getLogger(__name__)
@@ -66,5 +66,5 @@ class ProblemLog:
 def log_contested(resources: ResourceMap, server: str) -> None:
     """Warn that a server mentioned a URI that another mentioned before; once for each server."""
     uri, first = resources.contested[server]
-    mentioned = f"its result mentions {short_reason(uri)}, which a result of {first!r} mentioned before"
+    mentioned = f"its result mentions {shortened(uri)}, which a result of {first!r} mentioned before"
     log.warning("! %s: %s; it is read at %r", server, mentioned, first)

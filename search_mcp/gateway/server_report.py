@@ -6,7 +6,7 @@ from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
-from search_mcp.model.errors import LONGEST_REASON, ask_user, short_reason
+from search_mcp.model.errors import LONGEST_REASON, ask_user, shortened
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import named, one_line, quoted
@@ -117,7 +117,7 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
         text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
     if "description" in server:
         text += f"; {server['description']}"
-    why = short_reason(server.get("lastError", ""))
+    why = shortened(server.get("lastError", ""))
     if why and server["state"] not in (State.HELD, State.DISABLED):  # whose reasons are words of search-mcp alone
         why = quoted(why, LONGEST_REASON)
     if said := ". ".join(filter(None, (why, server.get("remedy")))):

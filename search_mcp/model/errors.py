@@ -276,7 +276,7 @@ class NotRunning(WireError):
         self.retry_after_seconds, self.remedy = retry_after_seconds, remedy
 
     def __str__(self) -> str:
-        why = self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"
+        why = self.what if self.reason is None else f"{self.what}: {shortened(self.reason)}"
         return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._what_next}" if self._what_next else why
 
     @property
@@ -313,7 +313,7 @@ class NotStarting(NotRunning):
             return super().__str__()
         # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
         quoted = import_module("search_mcp.model.visible").indented(tail, "| ")
-        return f"{self.what}: {short_reason(how)}. End of its stderr:\n{quoted}\n{self._what_next}"
+        return f"{self.what}: {shortened(how)}. End of its stderr:\n{quoted}\n{self._what_next}"
 
     @property
     def _what_next(self) -> str:
@@ -334,7 +334,7 @@ class NeedsLogin(WireError):
         self.remedy = ask_user(command)
 
     def __str__(self) -> str:
-        why = "" if self.reason is None else f" ({short_reason(self.reason)})"
+        why = "" if self.reason is None else f" ({shortened(self.reason)})"
         return f"{self.what}{why}. {self.remedy}"
 
     @property
@@ -358,7 +358,7 @@ class Lost(WireError):
         self.server, self.how, self.reason = server, how, reason
 
     def __str__(self) -> str:
-        why = "" if self.reason is None else f": {short_reason(self.reason)}"
+        why = "" if self.reason is None else f": {shortened(self.reason)}"
         return f"{self.what}{why}. The call may still have run"
 
     @property
@@ -382,7 +382,7 @@ class NotRun(WireError):
         self.server, self.reason = server, reason
 
     def __str__(self) -> str:
-        return f"{self.what}: {short_reason(self.reason)}"
+        return f"{self.what}: {shortened(self.reason)}"
 
     @property
     def what(self) -> str:
@@ -451,11 +451,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(written)
 
 
-def short_reason(reason: str) -> str:
-    """Write a reason on one line; of a long one the cause, or without its middle."""
-    line = _on_one_line(reason)
-    if len(line) > LONGEST_REASON and reasons.STDERR_TAIL_MARK in reason:
-        line = _on_one_line(": ".join(filter(None, reasons.parted(reason))))
+def shortened(text: str) -> str:
+    """Write a text on one line: of a long reason with an end of stderr the cause, of other long texts both ends."""
+    line = _on_one_line(text)
+    if len(line) > LONGEST_REASON and reasons.STDERR_TAIL_MARK in text:
+        line = _on_one_line(": ".join(filter(None, reasons.parted(text))))
     if len(line) <= LONGEST_REASON:
         return line
     half = LONGEST_REASON // 2
