@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import LONGEST_REASON, BackendToolError, Lost, NotFound, NotRunning, ToolNotUnique
+from search_mcp.model.errors import (
+    LONGEST_REASON,
+    BackendToolError,
+    Lost,
+    NeedsUser,
+    NotFound,
+    NotRunning,
+    ToolNotUnique,
+)
 from search_mcp.model.names import State
 from search_mcp.model.reasons import parted
 from search_mcp.model.similar import closest, nearest
@@ -83,9 +91,9 @@ def disabled(server: ServerConfig) -> Problem:
 def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:
     """Build the error about a failed call."""
     match error:
-        case ToolNotUnique():
-            return Problem(error.what, error.remedy)
-        case NotFound():
+        case NeedsUser():
+            return Problem(error.sentence, f"run `{error.remedy}`")
+        case NotFound() if not isinstance(error, ToolNotUnique):
             return Problem(error.what, did_you_mean(error.suggestions, "`search-mcp list` shows all tools"))
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))

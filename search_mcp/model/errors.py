@@ -118,20 +118,31 @@ class ToolNotUnique(NotFound):
         return f"write {_listed(self.suggestions[:1])}"
 
 
-class Withheld(WireError):
+class NeedsUser(WireError):
+    """An error that only the user can end."""
+
+    remedy: str
+    """The command for it."""
+
+    def __str__(self) -> str:
+        return f"{self.sentence}. {ask_user(self.remedy)}"
+
+    @property
+    def sentence(self) -> str:
+        """The problem and the reason, without the remedy."""
+        return self.what
+
+
+class Withheld(NeedsUser):
     """A pinned definition changed or is new, and the user has not accepted it."""
 
     code = INVALID_PARAMS
     noun: ClassVar[str]
 
-    def __init__(self, name: str, server: str, accept: str, *, is_new: bool = False) -> None:
-        """Make the error; `accept` is the command that shows and accepts it."""
-        super().__init__(name, server, accept, is_new)
-        self.name, self.server, self.is_new = name, server, is_new
-        self._accept = accept
-
-    def __str__(self) -> str:
-        return f"{self.what}. {ask_user(self._accept)}"
+    def __init__(self, name: str, server: str, remedy: str, *, is_new: bool = False) -> None:
+        """Make the error; `remedy` is the command that shows and accepts it."""
+        super().__init__(name, server, remedy, is_new)
+        self.name, self.server, self.remedy, self.is_new = name, server, remedy, is_new
 
     @property
     def what(self) -> str:
@@ -153,19 +164,21 @@ class PromptWithheld(Withheld):
     noun = "Prompt"
 
 
-class NotCompared(WireError):
+class NotCompared(NeedsUser):
     """A pinned server has not listed its definitions, so none can be compared with the accepted ones."""
 
     code = SERVER_ERROR
 
-    def __init__(self, server: str, kind: str, show: str) -> None:
-        super().__init__(server, kind, show)
-        self.server, self.kind, self.show = server, kind, show
+    def __init__(self, server: str, kind: str, remedy: str) -> None:
+        """Make the error; `remedy` is the command that shows why."""
+        super().__init__(server, kind, remedy)
+        self.server, self.kind, self.remedy = server, kind, remedy
 
-    def __str__(self) -> str:
+    @property
+    def what(self) -> str:
         return (
             f"MCP server '{self.server}' did not list its {self.kind}, so they cannot be compared with the accepted "
-            f'ones, as "pinTools" requires. {ask_user(self.show)}'
+            'ones, as "pinTools" requires'
         )
 
     def data(self) -> Mapping[str, Any]:
@@ -322,27 +335,25 @@ class NotStarting(NotRunning):
         return "It is started again as soon as one of its watched files changes"
 
 
-class NeedsLogin(WireError):
+class NeedsLogin(NeedsUser):
     """A remote server refused a request because the user is not logged in there; it was not carried out."""
 
     code = SERVER_ERROR
 
-    def __init__(self, server: str, command: str, reason: str | None = None) -> None:
-        """Make the error; `command` is for the user."""
-        super().__init__(server, command, reason)
-        self.server, self.reason = server, reason
-        self.remedy = ask_user(command)
+    def __init__(self, server: str, remedy: str, reason: str | None = None) -> None:
+        super().__init__(server, remedy, reason)
+        self.server, self.remedy, self.reason = server, remedy, reason
 
-    def __str__(self) -> str:
-        why = "" if self.reason is None else f" ({shortened(self.reason)})"
-        return f"{self.what}{why}. {self.remedy}"
+    @property
+    def sentence(self) -> str:
+        return self.what if self.reason is None else f"{self.what} ({shortened(self.reason)})"
 
     @property
     def what(self) -> str:
         return f"MCP server '{self.server}' needs a login"
 
     def data(self) -> Mapping[str, Any]:
-        data: dict[str, Any] = {"server": self.server, "remedy": self.remedy}
+        data: dict[str, Any] = {"server": self.server, "remedy": ask_user(self.remedy)}
         if self.reason is not None:
             data["reason"] = self.reason
         return data
