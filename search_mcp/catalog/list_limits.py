@@ -19,7 +19,7 @@ LARGEST_ENTRY = 1 << 20
 MOST_MEMBERS = 1_000
 """Most members of one definition, not counting those inside its members; the specification has about ten."""
 MEMBER_BYTES = 64
-"""What a member counts besides its bytes, for the objects that hold it: so all lists have at most 250,000 members."""
+"""Bytes that each member counts more, for the objects that hold it: so all lists have at most 250,000 members."""
 LONGEST_NAME = 1_000
 """Most characters of the name of a tool or a prompt."""
 # "Tool names SHOULD be between 1 and 128 characters in length (inclusive)." (2025-11-25)

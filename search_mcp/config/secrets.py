@@ -23,7 +23,7 @@ PLACEHOLDER = r"""\$?\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
 SECRET_PARAMETER = rf"[?&](?=[^=&]*{NAME})[^=&]*+="
 """The beginning of a parameter of a URL up to its value, which is a secret, as a pattern that ignores case."""
 OTHER_PARAMETER = r"[?&][^=&]*+"
-"""The same for the others: the alternative that keeps a search from reading a name again at each `?` in it."""
+"""The same for every other parameter. As an alternative, it keeps a search from reading a name again at each `?`."""
 
 _USER_IN_URL = r"://([^/@\s]+)@"
 _KEY_IN_URL = rf"(?i){SECRET_PARAMETER}([^&#\s]+)|{OTHER_PARAMETER}"
@@ -46,7 +46,7 @@ _DECISIVE = (
 _RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
 """A part of an address's path that is secret."""
 _WORD_OR_PEM = r"(?a)[\w.~+=@-]+|\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
-"""A value that can be neither code, a path nor an address, on which a person would judge a command."""
+"""A value that does not help a person to judge a command: it can be neither code nor a path nor an address."""
 
 _NAMED = {"env", "envs", "environment", "headers", "http_headers"}
 """Keys of objects whose values are secret, except settings: variables and headers."""

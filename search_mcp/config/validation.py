@@ -86,7 +86,7 @@ _WITHOUT_EXAMPLE: Final = {"callTool"}
 _SEMANTIC: Final = ("settings", "search", "semantic")
 _NO, _YES = {"no", "off", "false", "none", "0"}, {"yes", "on", "true", "1"}
 _LONGEST_WORD: Final = 20
-"""Characters of a longer number than any key takes."""
+"""Most characters of a value that is read as a number, or as a word for yes or no."""
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 

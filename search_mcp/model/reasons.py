@@ -16,7 +16,7 @@ _NOISE = (
 """Beginnings of lines that tell no cause: what programs write after it, and the frames of a stack."""
 _CAUSE = r"\b\w*(error|exception):|\bE404\b|\bnot found\b|ENOTFOUND|cannot connect|no module named|cannot find"
 _PROBABLE_CAUSE = r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|be found|unable|no such"
-"""What a line has that tells the cause; the second if no line has the first. The last line that has it is meant."""
+"""The last line with a match of the first tells the cause; if there is none, the last with a match of the second."""
 _BEFORE_CAUSE = r"(npm (error|ERR!) |\[cause\]: )+"
 _LASTING = (
     r"^program .* was not found|^its \"command\" contains|exited with code 127\b|cannot be resolved|ENOTFOUND"

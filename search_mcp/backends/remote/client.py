@@ -20,7 +20,7 @@ IDLE_CONNECTIONS = 20
 IDLE_SECONDS = 30.0
 """Number of idle connections that stay open for later requests, and their time limit."""
 MOST_COOKIES, COOKIE_BYTES = 50, 4096
-"""What a browser takes at least of one host (RFC 6265, 6.1)."""
+"""Cookies that are kept, and bytes of each: a browser keeps at least as many of one host (RFC 6265, 6.1)."""
 _KEEPING_METHOD = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
 

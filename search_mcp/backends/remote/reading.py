@@ -11,7 +11,7 @@ DEFER_SECONDS = 0.005
 PIECE_BYTES = 16 << 10
 """Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
 CHUNK_BYTES = 1 << 10
-"""What a chunk counts besides its bytes: it takes as long as a kilobyte, and 64 kB of the network can have 9,000."""
+"""Bytes that take as long as a chunk takes besides its own: 64 kB from the network can be 9,000 chunks."""
 
 
 class Paced(httpx2.AsyncByteStream):

@@ -26,7 +26,7 @@ LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
 MOST_IN_PAGE = 100_000
 """Most definitions of one page that are read, including those that are left out."""
 MOST_READ = 4 * list_limits.MOST_BYTES
-"""Bytes of pages after which no further page of a list is read: most of them are no definitions that are kept."""
+"""Bytes of one list after which no further page is read; a quarter of them can be kept at most."""
 LONGEST_CURSOR = 1 << 16
 """Most bytes of a cursor, which is sent back."""
 
