@@ -56,7 +56,10 @@ def decode(line: bytes) -> Decoded:
     if first != b"[":
         return _decode_one(line)
     try:
-        elements = first_items(Raw(_repaired(line)), BATCH_MESSAGES + 1)
+        try:
+            elements = first_items(Raw(line), BATCH_MESSAGES + 1)
+        except ValueError:
+            elements = first_items(Raw(_repaired(line)), BATCH_MESSAGES + 1)
     except ValueError as exc:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     if not elements:
@@ -101,8 +104,9 @@ def _check_utf8(line: bytes) -> None:
 
 REPAIRS = 10_000
 """Most unpaired surrogates that are replaced in one line; a program that cuts strings writes a few of them."""
-_HIGH, _LOW, _HEX = rb"\\u[dD][89abAB]", rb"\\u[dD][c-fC-F]", rb"[0-9a-fA-F]{2}"
-_HALF_CHARACTER = rb"%b%b(?!%b%b)|(?<!%b%b)%b%b" % (_HIGH, _HEX, _LOW, _HEX, _HIGH, _HEX, _LOW, _HEX)
+_HIGH, _LOW = rb"[89abAB][0-9a-fA-F]{2}", rb"[c-fC-F][0-9a-fA-F]{2}"
+# Both kinds begin with the same text, for which a search is 10 times faster than for each of them at each place.
+_HALF_CHARACTER = rb"\\u[dD](?:%b(?!\\u[dD]%b)|%b(?<!\\u[dD]%b\\u[dD]%b))" % (_HIGH, _LOW, _LOW, _HIGH, _LOW)
 
 
 def _repaired(line: bytes) -> bytes:

@@ -291,6 +291,7 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
     "batch of 1,000 notifications": lambda: Hostile(lines=(_batch(b"{%b}" % TASK_NEWS, 1_000),)),
     "batch of 10 million numbers": lambda: Hostile(lines=(_batch(b"1", 10_000_000),)),
     "line of 60 MB that is no text": lambda: Hostile(lines=(b"\xff" * 60_000_000,)),
+    "batch of 4 million escapes": lambda: Hostile(lines=(_batch(rb'{"a":"%b"}' % (rb"\u0061" * 100_000), 40),)),
     "line of a million members that is no message": lambda: Hostile(
         lines=(b'{"jsonrpc":1,' + json.dumps(_members(1_000_000)).encode()[1:],)
     ),
