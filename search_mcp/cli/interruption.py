@@ -1,5 +1,6 @@
-"""Work that a signal ends: the first one stops the servers, the second one kills them."""
+"""Work that a signal ends: the first one stops the servers, the second one, or a short time, kills them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -7,7 +8,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from search_mcp.cli.problem import InterruptionError
-from search_mcp.fronts.ending_signals import ENDING_SIGNALS
+from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
 
 _Answer = TypeVar("_Answer")
 
@@ -17,7 +18,7 @@ async def interruptible(
     terminate: Callable[[], None] = lambda: None,
     kill: Callable[[], None] = lambda: None,
 ) -> _Answer:
-    """Run a function; the first signal terminates the servers and cancels it, the second one kills the servers.
+    """Run a function; a signal terminates the servers and cancels it, the next one or a short time kills the servers.
 
     Raises:
         InterruptionError: a signal came, and `work` has cleaned up.
@@ -48,7 +49,11 @@ async def _listen(
             task_status.started()
             async for number in signals:
                 received.append(number)
-                (terminate if len(received) == 1 else kill)()
+                if len(received) == 1:
+                    terminate()
+                    asyncio.get_running_loop().call_later(TERMINATION_SECONDS, kill)
+                else:
+                    kill()
                 scope.cancel()
     except NotImplementedError:  # on Windows Python raises KeyboardInterrupt instead
         task_status.started()

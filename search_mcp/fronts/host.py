@@ -29,10 +29,11 @@ from search_mcp.config.watches import Watches
 from search_mcp.folders import cache_folder
 from search_mcp.fronts import hello
 from search_mcp.fronts.connection import Front
+from search_mcp.fronts.ending_signals import TERMINATION_SECONDS
 from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.meeting import build
-from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
+from search_mcp.fronts.serve import SILENCE_SECONDS, Client, attend
 from search_mcp.gateway.aggregator import Aggregator, later, load_own_results
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool

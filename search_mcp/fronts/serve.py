@@ -34,7 +34,7 @@ from search_mcp.config.schema import MAX_MESSAGE_BYTES, Config
 from search_mcp.config.trust import printable
 from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
-from search_mcp.fronts.ending_signals import ENDING_SIGNALS
+from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
 from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
@@ -53,8 +53,6 @@ LAST_BYTES_SECONDS = 1.0
 """Time for a client to read the last bytes."""
 HURRIED_BYTES_SECONDS = 0.2
 """The same after a signal."""
-TERMINATION_SECONDS = 0.5
-"""Delay between asking the servers to end and ending them by force: the process ends within a second."""
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
     "search-mcp install registers it in a client, which opens both\n"
