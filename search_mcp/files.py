@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -34,13 +34,18 @@ def make_folder(folder: Path) -> None:
     _make_missing(folder)
     if not hasattr(os, "geteuid"):
         return  # Windows gives the folders in a user's profile to this user
-    above = (folder, *folder.parents)
-    names = [each.name for each in above]
-    for each in reversed(above[: names.index(APP) + 1 if APP in names else 1]):
+    for each in reversed(_up_to_app(folder)):
         with contextlib.suppress(OSError):  # a read-only file system
             found = each.lstat()
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o077:
                 each.chmod(0o700)
+
+
+def _up_to_app(folder: Path) -> Sequence[Path]:
+    """Return a folder and those above it, up to the one called `search-mcp`."""
+    above = (folder, *folder.parents)
+    names = [each.name for each in above]
+    return above[: names.index(APP) + 1 if APP in names else 1]
 
 
 def _make_missing(folder: Path) -> None:
@@ -130,11 +135,13 @@ def open_own(path: Path) -> BinaryIO:
 
     Raises:
         OSError: it cannot be read.
-        NotBelievedError: it, or its folder, belongs to another user, or others may write to it.
+        NotBelievedError: it, its folder, or a link to one belongs to another user, or others may write to it.
     """
     file = open(path, "rb", opener=without_waiting)  # noqa: SIM115  # the caller closes it
     try:
-        if not all(map(is_only_ours, (os.fstat(file.fileno()), path.parent.stat()))):
+        is_ours = all(map(is_only_ours, (os.fstat(file.fileno()), path.parent.stat())))
+        # A link of another user may lead to what this user has of theirs, such as a clone.
+        if not is_ours or any(map(_is_of_another_user, _up_to_app(path.parent))):
             raise NotBelievedError("another user could have written it, because it or its folder is not yours alone")
     except BaseException:
         file.close()
@@ -145,6 +152,11 @@ def open_own(path: Path) -> BinaryIO:
 def is_only_ours(found: os.stat_result) -> bool:
     """Return whether only this user could write to a file or a folder; Windows does not tell."""
     return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
+def _is_of_another_user(folder: Path) -> bool:
+    """Return whether a folder, or a link in its place, belongs to another user; Windows does not tell."""
+    return hasattr(os, "geteuid") and folder.lstat().st_uid != os.geteuid()
 
 
 def first_irregular(paths: Iterable[Path]) -> Path | None:

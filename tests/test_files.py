@@ -1,5 +1,6 @@
 """Atomic writes and locks: readers see a whole file or none, and one process at a time holds a lock."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -67,6 +68,29 @@ def test_every_folder_of_ours_is_private_whatever_the_umask(tmp_path: Path) -> N
 def test_a_record_is_believed_if_only_its_user_could_have_written_it(mode: int, uid: int, is_believed: bool) -> None:
     found = os.stat_result((stat.S_IFREG | mode, 1, 1, 1, os.geteuid() + uid, 0, 0, 0, 0, 0))
     assert files.is_only_ours(found) is is_believed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
+@pytest.mark.parametrize("linked", ["search-mcp", "search-mcp/programs"])
+@pytest.mark.parametrize(("uid", "is_believed"), [(0, True), (1, False)])
+def test_a_record_is_not_believed_behind_a_link_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: str, uid: int, is_believed: bool
+) -> None:
+    """The link leads to files of this user, such as a clone, whose words are another user's."""
+    files.write_whole(tmp_path / "search-mcp" / "programs" / "record", b"")
+    link = tmp_path / linked
+    link.replace(tmp_path / "clone")
+    link.symlink_to(tmp_path / "clone")
+    lstat = Path.lstat
+
+    def seen(path: Path) -> os.stat_result:
+        found = lstat(path)
+        return os.stat_result((*found[:4], found.st_uid + uid, *found[5:])) if path == link else found
+
+    monkeypatch.setattr(Path, "lstat", seen)
+    expected = contextlib.nullcontext() if is_believed else pytest.raises(files.NotBelievedError)
+    with expected:
+        files.open_own(tmp_path / "search-mcp" / "programs" / "record").close()
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
