@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from search_mcp.gateway.wanted import LISTS_NEEDED, OTHER_KINDS, SearchKind
-from search_mcp.model.visible import described
+from search_mcp.model.visible import described, named
 
 LONGEST_NAME = 64
 """Characters of a name that an answer repeats."""
@@ -78,7 +78,11 @@ def read_server(name: str, servers: Sequence[str]) -> str | None:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """Write names as a bounded enumeration."""
+    """Write names as a bounded enumeration; only plain words are not quoted."""
+    return _bounded([named(each, LONGEST_NAME) for each in names])
+
+
+def _bounded(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
 
@@ -87,4 +91,4 @@ def instead(arguments: Mapping[str, Any], wanted: str) -> str:
     """Write which arguments were given instead of the one that is missing."""
     if wanted in arguments or not arguments:
         return ""
-    return f"; got {enumerated([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"
+    return f"; got {_bounded([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"

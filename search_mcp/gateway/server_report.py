@@ -112,7 +112,8 @@ def _trimmed(text: str, length: int) -> str:
 
 def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     """Write one line about a server; line breaks in the server's own texts are removed."""
-    text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+    text = f"{named(server['name'], LONGEST_NAME)}: {server['state']}"
+    text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
     if "skills" in server:
         text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
     if "description" in server:

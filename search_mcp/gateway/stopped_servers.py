@@ -9,7 +9,7 @@ from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.reasons import parted
 from search_mcp.model.servers import Status
-from search_mcp.model.visible import one_line, quoted
+from search_mcp.model.visible import named, one_line, quoted
 
 MOST_DOWN = 5
 """Servers that an answer names."""
@@ -28,15 +28,15 @@ def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None
         down = [status for status in statuses if _is_down(catalog, status)]
     else:
         down = [each for each in statuses if each.server == server and _is_down_or_disabled(catalog, each)]
-    named = [f"{status.server[:LONGEST_NAME]} ({_reason(status)})" for status in down[:MOST_DOWN]]
-    return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
+    with_reasons = [f"{named(status.server, LONGEST_NAME)} ({_reason(status)})" for status in down[:MOST_DOWN]]
+    return ", ".join([*with_reasons, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
 
 def owner_not_running(catalog: Catalog, statuses: Iterable[Status], name: str) -> Mapping[str, str]:
     """Name the server whose prefix an unknown tool's name carries, if it does not run."""
     for status in statuses:
         if fold(name).startswith(f"{fold(status.server)}_") and _is_down_or_disabled(catalog, status):
-            return {"notRunning": f"{status.server[:LONGEST_NAME]} ({_reason(status)})"}
+            return {"notRunning": f"{named(status.server, LONGEST_NAME)} ({_reason(status)})"}
     return {}
 
 
