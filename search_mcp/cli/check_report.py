@@ -9,6 +9,7 @@ from pathlib import Path
 from search_mcp.catalog.catalog import ALREADY_SEEN
 from search_mcp.cli.counting import enumerated, summary
 from search_mcp.cli.findings import Examination, Finding, duration
+from search_mcp.cli.inventory import command
 from search_mcp.cli.problem import short_reason
 from search_mcp.cli.start_remedies import RUN_IT
 from search_mcp.cli.terminal import Terminal
@@ -76,10 +77,11 @@ def _row(ready: Finding) -> Sequence[str]:
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     failed = [each for each in findings if each.status.state is State.FAILED and each.config.remote is None]
     if failed and not is_detailed:
-        yield "`search-mcp check NAME` shows the whole error output of a server."
+        check = command([each.config for each in failed], "check", "NAME")
+        yield f"`{check}` shows the whole error output of a server."
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
-        yield f"Slow to start: {', '.join(slow)}; a call that has to start a server waits as long."
+        yield f"Slow to start: {', '.join(slow)}; the first call to a server waits as long."
 
 
 def _of_others(finding: Finding) -> Iterator[str]:

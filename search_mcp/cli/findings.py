@@ -111,7 +111,7 @@ class Finding:
 
 
 def _slow(seconds: float) -> str:
-    return f"slow to start ({duration(seconds)}): a call that has to start it waits as long"
+    return f"slow to start ({duration(seconds)}): the first call to it waits as long"
 
 
 @dataclass(frozen=True)

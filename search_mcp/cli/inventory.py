@@ -134,8 +134,8 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
         terminal.note(f"Failed: {failed[0].server} ({reason}). `{check}` tries again.")
     elif failed:
         listed = ", ".join(status.server for status in failed)
-        check = check_command(config, ["NAME"])
-        terminal.note(f"Failed: {listed}. `search-mcp servers` shows the reasons, `{check}` tries again.")
+        reasons, check = command(config.servers, "servers"), check_command(config, ["NAME"])
+        terminal.note(f"Failed: {listed}. `{reasons}` shows the reasons, `{check}` tries again.")
     return FINE if has_data or not failures else WRONG
 
 
@@ -147,6 +147,11 @@ def as_json(failures: Sequence[Status], age_seconds: float | None) -> dict[str, 
 
 def check_command(config: Config, names: Iterable[str]) -> str:
     """Write the command that checks servers of these names, for a person to copy."""
-    file = next((each.file for each in config.servers if each.file), None)
+    return command(config.servers, "check", *names)
+
+
+def command(servers: Iterable[ServerConfig], *words: str) -> str:
+    """Write a search-mcp command about these servers, for a person to copy."""
+    file = next((each.file for each in servers if each.file), None)
     named = ["--config", for_shell(file)] if file is not None else []
-    return " ".join(["search-mcp check", *map(for_shell, names), *named])
+    return " ".join(["search-mcp", *map(for_shell, words), *named])

@@ -7,6 +7,7 @@ from typing import Any
 
 from search_mcp.cli import command_lines
 from search_mcp.cli.counting import summary
+from search_mcp.cli.inventory import command
 from search_mcp.cli.notes import of_read_only
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, short_reason
@@ -59,7 +60,7 @@ def servers(options: Options) -> int:
     if options.as_json:
         screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
     else:
-        show(found, path, screen)
+        show(found, loaded.servers, path, screen)
     return FINE
 
 
@@ -83,7 +84,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     return Known(server.name, state, reason, tools, command_lines.short(server), left_out, [*unmatched])
 
 
-def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
+def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal) -> None:
     """Show the servers in a table."""
     if not found:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
@@ -99,7 +100,7 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
         for sentence in each.unmatched:
             terminal.paragraph(f"{each.name}: {sentence}")
     if any(each.state == "failed" for each in found):
-        terminal.note("`search-mcp check NAME` shows the whole error output of a server.")
+        terminal.note(f"`{command(servers, 'check', 'NAME')}` shows the whole error output of a server.")
     unknown = [each.name for each in found if each.state == "unknown"]
     if unknown:
-        terminal.note("The unknown servers were never started; `search-mcp check` starts them.")
+        terminal.note(f"The unknown servers were never started; `{command(servers, 'check')}` starts them.")

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -574,3 +575,15 @@ def test_no_command_waits_for_a_pipe_in_the_place_of_a_file(configured: Configur
     ended = [place.run(*words) for words in every]
     assert [each.code for each in ended] == codes
     assert "Traceback" not in "".join(each.err for each in ended)
+
+
+@pytest.mark.parametrize("command", ["check", "servers", "list"])
+def test_the_commands_that_a_note_about_failures_names_are_about_the_same_file(place: Place, command: str) -> None:
+    file = place.folder / "other file.json"
+    fails = {"command": sys.executable, "args": ["-c", "1"]}
+    file.write_text(json.dumps({"mcpServers": {"a": fails, "b": fails}}))
+    place.run("check", "--config", str(file))
+    ended = place.run(command, "--config", str(file))
+    named = re.findall("`(search-mcp [^`]*)`", ended.out + ended.err)
+    assert named
+    assert all(each.endswith(f" --config '{file}'") for each in named)
