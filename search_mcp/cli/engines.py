@@ -188,8 +188,11 @@ def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
         known = [each["memory"] for each in group if each["memory"] is not None]
         clients = sum(each["clients"] for each in group)
         running = sum(each["pid"] is not None for each in group)
-        count = f"{counted(running, 'process')}, " if running > 1 else ""
-        rows.append((name, state, str(clients), _size(sum(known)) if known else "", f"{count}{sharing}"))
+        why = sharing
+        if running > 1:
+            rest = f", {sharing}" if sharing else " until it is known whether clients can share one"
+            why = f"{counted(running, 'process')}{rest}"
+        rows.append((name, state, str(clients), _size(sum(known)) if known else "", why))
     return rows
 
 

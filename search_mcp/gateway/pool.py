@@ -153,11 +153,12 @@ class Pool:
             server.supervisor.note_private(why)
 
     def shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
-        """Return the processes of an entry that clients may share and use now."""
+        """Return the processes of an entry that clients may share and use now; of one that nobody uses, such others."""
         return [
             each
             for each in self._running
-            if each.config.name == server.config.name and each.key is not None and each.clients
+            if each.config.name == server.config.name and each.key is not None
+            if bool(each.clients) == bool(server.clients)
             if each.sharing.verdict is Verdict.SHARED and not each.is_ending
         ]
 

@@ -176,11 +176,11 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     apart = "not shared by all: the clients speak different revisions (2025-06-18, 2025-11-25)"
     wiki = [_in_pool("wiki", "ready", 1, apart, 20 << 20)] * 2
     memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
-    slow = _in_pool("slow-to-start", "starting", 1)
+    slow = _in_pool("slow-to-start", "starting", 1, memory=1 << 20)
     broken = {**_in_pool("broken", "failed", 1), "reason": "it could not be started: no-such-program was not found"}
     names = {
         "claude-code": [time, memory[0], search, slow, wiki[0]],
-        "Visual Studio Code": [time, memory[1], wiki[1]],
+        "Visual Studio Code": [time, memory[1], slow, wiki[1]],
         "codex": [],
     }
     clients = [
@@ -189,7 +189,9 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     ]
     config = "/home/ann/.config/search-mcp/mcp-servers.json"
     engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
-    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow, broken, *wiki]}, Terminal())
+    engines.show(
+        {**engine, "clients": clients, "servers": [time, *memory, search, slow, slow, broken, *wiki]}, Terminal()
+    )
     engines.show({**engine, "clients": [], "servers": [], "config": None}, Terminal())
     compare(SCREENS / f"engine-status-{columns}.txt", capsys.readouterr().out)
 
@@ -244,7 +246,7 @@ def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         Known("linear", "failed", "a reason that is longer than the column it stands in at eighty", None, "npx"),
         Known("old", "off", None, None, "docker run -i --rm old"),
     ]
-    overview.show(found, Path("mcp-servers.json"), Terminal())
+    overview.show(found, (), Path("mcp-servers.json"), Terminal())
     compare(SCREENS / f"servers-{columns}.txt", capsys.readouterr().out)
 
 

@@ -343,6 +343,18 @@ def test_list_servers_says_why_a_server_that_can_be_shared_has_two_processes(
 
 
 @legacy
+def test_two_processes_that_wait_for_a_client_say_why_they_are_two(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens()
+    for front in [pool.joined_by(revision) for revision in ("2025-06-18", "2025-03-26")]:
+        front.opens()
+        pool.left_by(front)
+    assert pool.pool is not None
+    why = "2 processes: the clients speak different revisions (2025-03-26, 2025-06-18)"
+    assert [each.describe_sharing() for each in pool.pool.servers] == ['can be shared: "share" is true', why, why]
+
+
+@legacy
 def test_list_servers_says_why_a_server_is_not_shared(pool: Pair) -> None:
     first, second = _two(pool)
     assert _sharing(first) == _sharing(second) == ["not shared", "it may keep state between calls"]
