@@ -22,7 +22,8 @@ AUTOMATIC = "automatic"
 """The client's own credentials are exchanged for a token when one is needed."""
 NEEDED = State.NEEDS_LOGIN.value
 NONE = "none"
-"""There is none, and it is not known whether one is needed."""
+"""There is none, and none is known to be needed."""
+NEEDED_NONE = "its tools were listed without one"
 NOT_USED = "not used"
 """Its entry excludes a login."""
 FAULTY = "failed"
@@ -120,6 +121,8 @@ def _without_login(server: ServerConfig, cached: Status) -> Standing:
         return Standing(server, HELD, str(server.held))
     if cached.lacked_login:
         return Standing(server, NEEDED)
+    if cached.state is State.REMEMBERED:
+        return Standing(server, NONE, NEEDED_NONE)
     return Standing(server, NONE, "not known whether it needs one")
 
 

@@ -15,7 +15,7 @@ from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
-from search_mcp.cli.login_states import NEEDED, NONE, Standing, standings, stored, why_not_used
+from search_mcp.cli.login_states import NEEDED, NEEDED_NONE, NONE, Standing, standings, stored, why_not_used
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.session import read_cache
@@ -116,9 +116,10 @@ def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path
     needed = [each.server for each in found if each.state == NEEDED]
     if needed:
         screen.note(f"`{_command(needed)}` logs in.")
-    unknown = [each.server.name for each in found if each.state == NONE]
+    unknown = [each.server.name for each in found if each.state == NONE and each.reason != NEEDED_NONE]
     if unknown:
-        screen.note(f"`{inventory.check_command(config, unknown)}` shows whether they need a login.")
+        them = "it needs" if len(unknown) == 1 else "they need"
+        screen.note(f"`{inventory.check_command(config, unknown)}` shows whether {them} a login.")
     if others:
         command = f"search-mcp auth logout {for_shell(others[0]) if len(others) == 1 else 'NAME'}"
         screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{command}` deletes them.")

@@ -274,6 +274,17 @@ def test_the_status_of_a_login_that_is_over(there: Place, server: Authorization)
     )
 
 
+def test_the_status_of_a_server_that_needs_no_login_does_not_send_to_check_again(
+    there: Place, server: Authorization
+) -> None:
+    server.open_methods = {"initialize", "notifications/initialized", "server/discover", "tools/list"}
+    assert there.run("auth", "status").err == "`search-mcp check files` shows whether it needs a login.\n"
+    assert there.run("check").code == 0
+    ended = there.run("auth", "status")
+    assert ended.out.splitlines()[1:] == ["files   none   its tools were listed without one"]
+    assert ended.err == ""
+
+
 def test_the_status_of_servers_without_a_login(place: Place) -> None:
     place.configure(
         {
@@ -300,7 +311,7 @@ def test_the_status_of_servers_without_a_login(place: Place) -> None:
         "machine  automatic  by its client id and secret",
         "broken   failed     WebSocket servers are not supported; use its https address",
     ]
-    assert ended.err == "`search-mcp check open` shows whether they need a login.\n"
+    assert ended.err == "`search-mcp check open` shows whether it needs a login.\n"
     assert "s3cret" not in ended.out
 
 
