@@ -131,6 +131,8 @@ def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
             )
     if (refusal := session.catalog.why_hidden(name)) is not None:
         return of_call(refusal, name, session.config.servers)
+    if (ambiguity := session.ambiguity(name)) is not None:
+        return of_call(ambiguity, name, session.config.servers)
     return of_call(ToolNotFound(name, near), name, session.config.servers)
 
 

@@ -93,6 +93,7 @@ def test_a_call_of_a_bare_name_that_several_servers_have_says_so_and_starts_none
     starts = counted.starts
     ended = place.run("call", "echo")
     assert (ended.code, ended.err) == (1, "error: 2 servers have echo: box, twin; write box.echo\n")
+    assert place.run("describe", "echo").err.endswith(ended.err)
     assert (counted.starts, slow.starts) == (starts, 0)
 
 
