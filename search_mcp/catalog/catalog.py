@@ -362,6 +362,8 @@ class Catalog:
 
     def sentence_for_model(self, server: str, changed: Sequence[str], new: Sequence[str]) -> str:
         """Write what is changed and new, whether it is withheld, and what the user can do."""
+        if not changed and not self.is_pinned(server):  # a server may list a tool only to clients with roots
+            return differing(changed, new)
         withheld = ["Withheld until the user accepts it"] if self.is_pinned(server) else []
         return ". ".join([differing(changed, new), *withheld, ask_user(self._servers[server].check("--accept"))])
 

@@ -208,6 +208,15 @@ def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
     }
 
 
+def test_a_model_asks_the_user_about_a_new_tool_only_if_it_is_withheld() -> None:
+    """A server may list a tool only to clients with roots, which another client does not have."""
+    merged = catalog((server("a"), tools("x")), (server("b", pin_tools=True), tools("x")))
+    ask = "Ask the user to run `search-mcp check --accept"
+    assert merged.sentence_for_model("a", [], ["1 tool"]) == "new: 1 tool"
+    assert f"{ask} a`" in merged.sentence_for_model("a", ["tool x"], ["1 tool"])
+    assert f"Withheld until the user accepts it. {ask} b`" in merged.sentence_for_model("b", [], ["1 tool"])
+
+
 def test_the_reason_for_a_hidden_tool() -> None:
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
