@@ -29,7 +29,7 @@ def check(path: Path) -> None:
     try:
         import_module("matplotlib")
     except ImportError as exc:
-        raise Problem("a plot needs matplotlib", *installer.add("tokens")) from exc
+        raise Problem("a plot needs matplotlib", *installer.add("tokens", ["matplotlib"])) from exc
 
 
 def draw(cost: Cost, path: Path) -> None:

@@ -44,7 +44,7 @@ def find() -> Tokenizer:
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
-        return _estimating("a count needs tiktoken", installer.add("tokens"))
+        return _estimating("a count needs tiktoken", installer.add("tokens", ["tiktoken"]))
     encoding = _loaded(tiktoken)
     if encoding is None:
         return _estimating(f"tiktoken could not download the encoding {ENCODING}, which it needs once")
