@@ -55,6 +55,7 @@ class Availability:
             known.capabilities,
             self.start_seconds,
             failed_lately=known.failed_lately,
+            last_failure=known.failure.reason if self.state is State.STARTING and known.failure is not None else None,
             lacked_login=failure is not None and failure.needs_login,
             is_about_changed=known.is_about_changed,
             remedy=remedy,

@@ -52,9 +52,10 @@ def _is_down(catalog: Catalog, status: Status) -> bool:
 
 def _reason(status: Status) -> str:
     """Write in one bounded line why a server does not run."""
-    if status.state in _STARTING and not status.reason:
+    reason = status.reason or status.last_failure or ""
+    if status.state in _STARTING and not reason:
         return "still starting, search again in a few seconds"
-    what, cause = parted(status.reason or "")
+    what, cause = parted(reason)
     what = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
     what = what if len(what) <= LONGEST_REASON else f"{what[: LONGEST_REASON - 1]}…"
     # The server's own text is quoted, so that it is not taken for one of search-mcp.

@@ -93,6 +93,8 @@ class Status(Struct, frozen=True):
     start_seconds: float | None = None
     failed_lately: bool = False
     """Whether its last start failed minutes ago and it has no list, so that clients do not wait for one."""
+    last_failure: str | None = None
+    """The reason why its last start failed, in this process or an earlier one, while it is started again."""
     lacked_login: bool = False
     """Whether it is stopped, and its last start, in this process or an earlier one, lacked a login."""
     command: str | None = None

@@ -147,6 +147,22 @@ def _is_replaced_by_one_of_the_other_era(pair: Pair, folder: Path, habit: Habit)
     call.gets(text("x"))
 
 
+def test_an_answer_says_why_a_start_failed_in_an_earlier_process_while_the_server_starts(
+    pair: Pair, tmp_path: Path
+) -> None:
+    pair.remembers_in(tmp_path)
+    for opening in ("server/discover", "initialize"):
+        pair.alpha.on(opening, exits)
+    pair.front.opens()
+    pair.after(120)
+    pair.comes_back()
+    for opening in ("server/discover", "initialize"):
+        pair.alpha.on(opening, stays_silent)
+    pair.front.opens()
+    said = pair.front.calls("search_tools", query="echo").result()["structuredContent"]["notRunning"]
+    assert said.startswith("alpha (starting again after: it exited with code 1")
+
+
 # Edits
 
 

@@ -445,6 +445,7 @@ DOWN = [
     (Status("x", State.STOPPED, "it did not answer"), "x (it did not answer)"),
     (Status("x", State.STARTING), "x (still starting, search again in a few seconds)"),
     (Status("x", State.STARTING, "it exited with code 1"), "x (starting again after: it exited with code 1)"),
+    (Status("x", State.STARTING, last_failure="it broke"), "x (starting again after: it broke)"),
     (Status("x", State.RESTARTING), "x (still starting, search again in a few seconds)"),
     (Status("x", State.FAILED), "x (failed)"),
     (Status("x", State.FAILED, "e" * 10_000), f"x ({'e' * 119}…)"),
