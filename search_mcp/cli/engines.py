@@ -30,6 +30,7 @@ app = command_group("Show and stop the engines that several clients share.")
 
 PATIENCE_SECONDS = 5.0
 """Time for an engine to answer."""
+_SHARED, _OWN = "can be shared", "own"
 _NONE = "No shared engine is running."
 _CLIENTS = ("Client", "Client PID", "Since", "Servers")
 _SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
@@ -166,16 +167,18 @@ def _memory(engine: Json) -> str:
 
 
 def _client_row(client: Json) -> Sequence[str]:
-    counts = Counter(_may_be_shared(each) for each in client["servers"])
-    words = {True: "can be shared", False: "own", None: "not known yet"}
-    servers = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key]) or "none"
+    counts = Counter(map(_use, client["servers"]))
+    words = [*(word for word in (_SHARED, _OWN) if word in counts), *sorted({*counts} - {_SHARED, _OWN})]
+    servers = ", ".join(f"{counts[word]} {word}" for word in words) or "none"
     pid = client.get("pid")
     return client["name"], "" if pid is None else str(pid), _clock(client["since"]), servers
 
 
-def _may_be_shared(server: Json) -> bool | None:
-    """Return whether other clients may use the same process; `None` while that is unknown."""
-    return not server["sharing"].startswith(NOT_SHARED) if "sharing" in server else None
+def _use(server: Json) -> str:
+    """Return whether other clients may use the same process; while that is unknown, the state of the server."""
+    if "sharing" not in server:
+        return str(server["state"])
+    return _OWN if server["sharing"].startswith(NOT_SHARED) else _SHARED
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:

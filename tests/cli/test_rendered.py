@@ -179,7 +179,7 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     slow = _in_pool("slow-to-start", "starting", 1, memory=1 << 20)
     broken = {**_in_pool("broken", "failed", 1), "reason": "it could not be started: no-such-program was not found"}
     names = {
-        "claude-code": [time, memory[0], search, slow, wiki[0]],
+        "claude-code": [time, memory[0], search, slow, broken, wiki[0]],
         "Visual Studio Code": [time, memory[1], slow, wiki[1]],
         "codex": [],
     }
