@@ -21,14 +21,14 @@ from search_mcp.model.similar import closest
 from search_mcp.wire import payload
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
-_STRINGS = ("a list of strings", '["one", "two"]')
+_STRINGS = ("a list of strings", 'a list, such as ["one", "two"]')
 _ADDRESS = ("a string", '"https://example.com/mcp"')
 _SWITCH = ("true or false", "true or false without quotes")
 _TEXTS = ("an object of strings", '{"itsName": "yours"}')
 _LIMIT = ("a positive number", "60 for a minute, or null for no limit")
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "command": ("a string", 'the program, such as "npx", and put its arguments in "args"'),
-    "args": ("a list of strings", '["-y", "pkg"]'),
+    "args": ("a list of strings", 'a list, such as ["-y", "pkg"]'),
     "env": ("an object of strings", '{"NAME": "value"}, numbers in quotes too'),
     "cwd": ("a string", '"${home}/project"'),
     "enabled": _SWITCH,
@@ -37,9 +37,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "description": ("a string", '"What the server is for"'),
     "tags": _STRINGS,
     "share": _SWITCH,
-    "watch": ("a list of strings", '["src/**/*.py"]'),
+    "watch": ("a list of strings", 'a list, such as ["src/**/*.py"]'),
     "prefix": ("a string", '"fs", or "" for bare names'),
-    "tools": ("an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
+    "tools": ("an object of lists of strings", 'lists, as in {"allow": ["read_*"], "deny": ["write_*"]}'),
     "allow": _STRINGS,
     "deny": _STRINGS,
     "pinned": _STRINGS,
@@ -54,7 +54,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "clientSecret": ("a string", '"${CLIENT_SECRET}"'),
     "clientMetadataUrl": ("a string", '"https://example.com/client.json"'),
     "issuer": ("a string", '"https://login.example.com"'),
-    "scopes": ("a list of strings", '["read", "write"]'),
+    "scopes": ("a list of strings", 'a list, such as ["read", "write"]'),
     "resource": ("a string, true or false", "false to leave it out"),
     "callbackPath": ("a path", '"/callback"'),
     "callbackPort": ("a whole number from 1 to 65535", "8765"),

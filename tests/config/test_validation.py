@@ -24,9 +24,9 @@ CHARACTERS = "a whole number, 1000 or more"
 WRONG_VALUES = [
     # key, value, required form, example
     ("command", ["npx"], "a string", 'the program, such as "npx", and put its arguments in "args"'),
-    ("args", "-y pkg", "a list of strings", '["-y", "pkg"]'),
-    ("args", {"-y": "pkg"}, "a list of strings", '["-y", "pkg"]'),
-    ("args", ["-p", 8080], "a list of strings", '["-y", "pkg"]'),
+    ("args", "-y pkg", "a list of strings", 'a list, such as ["-y", "pkg"]'),
+    ("args", {"-y": "pkg"}, "a list of strings", 'a list, such as ["-y", "pkg"]'),
+    ("args", ["-p", 8080], "a list of strings", 'a list, such as ["-y", "pkg"]'),
     ("env", ["KEY=hidden"], OF_STRINGS, '{"NAME": "value"}, numbers in quotes too'),
     ("headers", "hidden", OF_STRINGS, '{"Name": "value"}'),
     ("url", 1, "a string", '"https://example.com/mcp"'),
@@ -41,12 +41,12 @@ WRONG_VALUES = [
     ("enabled", 5, "true or false", "true or false without quotes"),
     ("type", 1, "a string", '"stdio"'),
     ("description", [], "a string", '"What the server is for"'),
-    ("tags", "a", "a list of strings", '["one", "two"]'),
+    ("tags", "a", "a list of strings", 'a list, such as ["one", "two"]'),
     ("share", "yes", "true or false", "true without quotes"),
-    ("watch", "*.py", "a list of strings", '["src/**/*.py"]'),
+    ("watch", "*.py", "a list of strings", 'a list, such as ["src/**/*.py"]'),
     ("prefix", False, "a string", '"fs", or "" for bare names'),
-    ("tools", "*", "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
-    ("pinned", True, "a list of strings", '["one", "two"]'),
+    ("tools", "*", "an object of lists of strings", 'lists, as in {"allow": ["read_*"], "deny": ["write_*"]}'),
+    ("pinned", True, "a list of strings", 'a list, such as ["one", "two"]'),
     ("rename", {"a": 1}, OF_STRINGS, '{"itsName": "yours"}'),
     ("describe", [], OF_STRINGS, '{"itsName": "yours"}'),
     ("readOnly", 1, "true or false", "true"),
@@ -197,7 +197,7 @@ def test_msgspec_and_pydantic_accept_the_same_files(entry: dict[str, object], se
 WRONG_LOGINS = [
     # key, value, required form, example
     ("clientId", 3, "a string", '"my-client"'),
-    ("scopes", [1], "a list of strings", '["read", "write"]'),
+    ("scopes", [1], "a list of strings", 'a list, such as ["read", "write"]'),
     ("resource", 3, "a string, true or false", "false to leave it out"),
     ("callbackPort", 70000, "a whole number from 1 to 65535", "8765"),
     ("callbackPath", "callback", "a path", '"/callback"'),
