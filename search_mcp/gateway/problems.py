@@ -43,9 +43,13 @@ class ProblemLog:
         if self._examined == (self._servers.catalog.version, changed):
             return
         self._examined = self._servers.catalog.version, changed
-        found = (*self._servers.catalog.problems(), *self._servers.catalog.changes(changed))
-        before, self._known = self._known, dict.fromkeys(found)
-        self._log([each for each in self._known if each not in before])
+        changes = dict.fromkeys(self._servers.catalog.changes(changed))
+        before, self._known = self._known, {**changes, **dict.fromkeys(self._servers.catalog.problems())}
+        new = [each for each in self._known if each not in before]
+        for server, change in (each for each in new if each in changes):
+            # Not counted with the others, and of another kind: a server can cause any number of those.
+            log.warning("! %s: %s.", server, change)
+        self._log([each for each in new if each not in changes])
 
     def _log(self, problems: Collection[tuple[str, str]]) -> None:
         logged: Counter[str] = Counter()

@@ -9,13 +9,15 @@ from typing import Any
 import anyio
 import pytest
 
-from conversations.back import leaves_to_the_test, refuses
+from conversations.back import CACHED, Back, leaves_to_the_test, refuses
 from conversations.pair import Pair
+from conversations.transcript import Said
 from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text, tool
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pin_records import Listed
 from search_mcp.backends.pins import TrustStore
 from search_mcp.background import run_in_thread
+from search_mcp.gateway.problems import MOST_LOGGED
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 
@@ -104,6 +106,20 @@ def test_describe_tools_gives_the_reason_that_a_call_gives(pair: Pair, tmp_path:
     listed = pair.front.calls("list_servers").result()["content"][0]["text"]
     remedy = "Withheld until the user accepts it. Ask the user to run `search-mcp check --accept alpha` in a terminal"
     assert f"changed: tool echo. New: 1 tool. {remedy}" in listed
+
+
+def test_a_changed_tool_is_logged_whatever_else_is_wrong_with_the_list(pair: Pair, tmp_path: Path) -> None:
+    def lists(back: Back, said: Said) -> None:  # not as the official types have it
+        back.says_line(payload.encode_bytes({"jsonrpc": "2.0", "id": said.id, "result": {"tools": changed, **CACHED}}))
+
+    pair.distrusts_in(tmp_path)
+    pair.front.opens()
+    pair.comes_back()
+    changed = [GREET, POISONED, *({**tool(f"t{number}"), "title": 5} for number in range(2 * MOST_LOGGED))]
+    pair.alpha.on("tools/list", lists)
+    pair.front.opens()
+    pair.after(1)
+    assert any("alpha: changed: tool echo" in each for each in pair.transcript.warnings)
 
 
 def test_a_pinned_tool_that_changed_while_it_was_listed_goes(pair: Pair, tmp_path: Path) -> None:
