@@ -21,13 +21,9 @@ from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, in
 from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
-from search_mcp.model.visible import quoted
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Fate
 from search_mcp.wire.peer import Peer, RequestFailedError
-
-LONGEST_REFUSAL = 1_000
-"""Characters of a server's refusal that are quoted, as many as of its stderr."""
 
 
 async def negotiate(
@@ -56,9 +52,7 @@ async def negotiate(
     except RequestFailedError as exc:
         unreached = NotLoggedInError if exc.failure.fate is Fate.UNAUTHORIZED else CannotReachError
         raise unreached(str(exc), exc.failure.retry_after_seconds) from exc
-    except PeerError as exc:  # in quotes: models read it in answers of search-mcp's own tools
-        raise CannotOpenError(f"it could not be opened: {quoted(str(exc), LONGEST_REFUSAL)}") from exc
-    except ValueError as exc:
+    except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it could not be opened: {exc}") from exc
 
 
@@ -82,7 +76,7 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
         return await _discover(peer, opening, str(failed))
     except PeerError as refused:
         # A modern server without `initialize`, or one that fixed its era when it read the late probe.
-        return await _discover(peer, opening, f"it refused initialize: {quoted(str(refused), LONGEST_REFUSAL)}")
+        return await _discover(peer, opening, f"it refused initialize: {refused}")
 
 
 async def _discover(peer: Peer, opening: Opening, otherwise: str) -> ServerCapabilities:
