@@ -184,4 +184,7 @@ def test_is_same() -> None:
 def test_fault() -> None:
     assert fault("a", X) is None
     assert fault("a", {"url": "https://x", "enabled": False}) is None
-    assert fault("a", {"command": "x", "tags": "t"}) == '"tags" must be a list of strings; write ["one", "two"]'
+    assert (
+        fault("a", {"command": "x", "tags": "t"})
+        == '"tags" must be a list of strings; write a list, such as ["one", "two"]'
+    )
