@@ -75,7 +75,7 @@ def parse(text: str | bytes, *, source: str) -> Document:
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as exc:
         problem = f"not valid JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}"
-        raise ConfigError(source, problem, _remedy(exc.msg), line=exc.lineno) from exc
+        raise ConfigError(source, problem, _remedy(exc), line=exc.lineno) from exc
     except UnicodeEncodeError as exc:  # a text that cannot be written in any message
         problem, remedy = r"\ud800 to \udfff stand for no character alone", "write the character itself"
         raise ConfigError(source, problem, remedy) from exc
@@ -103,8 +103,10 @@ def decode(data: bytes, source: str) -> str:
         raise ConfigError(source, "the file is not UTF-8", "save it as UTF-8", line=line) from exc
 
 
-def _remedy(message: str) -> str:
-    fitting = (remedy for beginning, remedy in _REMEDIES.items() if message.startswith(beginning))
+def _remedy(error: json.JSONDecodeError) -> str:
+    if not error.doc[error.pos :].strip():
+        return "the file ends too early: close it with the brace or bracket that is missing"
+    fitting = (remedy for beginning, remedy in _REMEDIES.items() if error.msg.startswith(beginning))
     return next(fitting, "look for a missing quote, comma or brace there or on the line above")
 
 

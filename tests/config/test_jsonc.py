@@ -44,6 +44,7 @@ def test_comments_and_trailing_commas_are_accepted(text: str, value: object) -> 
 
 
 COMMA = "put a comma between the entries, here or at the end of the line above"
+END = "the file ends too early: close it with the brace or bracket that is missing"
 QUOTE = "close the string with a double quote on the same line"
 LOOK = "look for a missing quote, comma or brace there or on the line above"
 TWICE = "rename or remove one of the two"
@@ -51,7 +52,9 @@ HUGE = "nested too deeply, or a number with too many digits"
 
 NOT_FORGIVEN = [
     # given, place and problem, remedy
-    ('{"a": 1', "f:1: not valid JSON: Expecting ',' delimiter at column 8", COMMA),
+    ('{"a": 1', "f:1: not valid JSON: Expecting ',' delimiter at column 8", END),
+    ('{"a": {"b": 1}\n', "f:2: not valid JSON: Expecting ',' delimiter at column 1", END),
+    ('{"a": [1,\n', "f:2: not valid JSON: Expecting value at column 1", END),
     ('{"a": 1\n "b": 2}', "f:2: not valid JSON: Expecting ',' delimiter at column 2", COMMA),
     (
         "{\n  a: 1}",
