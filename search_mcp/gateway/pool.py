@@ -153,7 +153,7 @@ class Pool:
             server.supervisor.note_private(why)
 
     def shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
-        """Return the processes of an entry that clients may share and use now; of one that nobody uses, such others."""
+        """Return the processes of an entry that clients may share: those in use; if this one is not, the others."""
         return [
             each
             for each in self._running

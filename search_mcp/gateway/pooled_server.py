@@ -55,7 +55,7 @@ class Home(Protocol):
         ...
 
     def shared_processes_of(self, server: "PooledServer") -> list["PooledServer"]:
-        """Return the processes of an entry that clients may share and use now."""
+        """Return the processes of an entry that clients may share: those in use; if this one is not, the others."""
         ...
 
     def place_filled(self, server: "PooledServer", filled: ServerConfig) -> bool:
