@@ -350,7 +350,7 @@ def test_two_processes_that_wait_for_a_client_say_why_they_are_two(pool: Pair) -
         front.opens()
         pool.left_by(front)
     assert pool.pool is not None
-    why = "2 processes: the clients speak different revisions (2025-03-26, 2025-06-18)"
+    why = "not shared by all: the clients speak different revisions (2025-03-26, 2025-06-18)"
     assert [each.describe_sharing() for each in pool.pool.servers] == ['can be shared: "share" is true', why, why]
 
 
