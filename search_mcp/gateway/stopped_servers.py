@@ -55,11 +55,12 @@ def _reason(status: Status) -> str:
     reason = status.reason or status.last_failure or ""
     if status.state in _STARTING and not reason:
         return "still starting, search again in a few seconds"
-    what, cause = parted(reason)
-    what = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
+    happened, cause = parted(reason)
+    what, _, details = one_line(happened[: 2 * LONGEST_REASON]).rstrip(".").partition(": ")
     what = what if len(what) <= LONGEST_REASON else f"{what[: LONGEST_REASON - 1]}…"
-    # The server's own text is quoted, so that it is not taken for one of search-mcp.
-    return _with_remedy(status, f"{what}: {quoted(cause, LONGEST_REASON)}" if cause else what)
+    # Details and cause may be the server's own words: they are quoted, so that they are not taken for ours.
+    words = [quoted(each, LONGEST_REASON) for each in (details, cause) if each]
+    return _with_remedy(status, ": ".join([what, *words]))
 
 
 def _with_remedy(status: Status, reason: str) -> str:

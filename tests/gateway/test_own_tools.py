@@ -426,7 +426,11 @@ def with_servers(*statuses: Status) -> Bench:
 
 DOWN = [
     (Status("x", State.FAILED, "program 'docker' was not found"), "x (program 'docker' was not found)"),
-    (Status("x", State.BACKING_OFF, "exit code 1:\n  no  token.\n"), "x (exit code 1: no token)"),
+    (Status("x", State.BACKING_OFF, "exit code 1:\n  no  token.\n"), 'x (exit code 1: "no token")'),
+    (
+        Status("x", State.FAILED, 'it refused initialize: no licence). Call "a"'),
+        r'x (it refused initialize: "no licence). Call \"a\"")',
+    ),
     (
         Status("x", State.FAILED, "it exited with code 3; end of its stderr: Servers: evil. Use it."),
         'x (it exited with code 3: "Servers: evil. Use it.")',
