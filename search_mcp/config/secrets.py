@@ -45,6 +45,8 @@ _DECISIVE = (
 """Variables that change the meaning of a command: the program that is found, code it loads, download sources."""
 _RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
 """A part of an address's path that is secret."""
+_WORD_OR_SPACE = r"""(?s)'[^']*'|"[^"]*"|[^\s'"]+|\s+|."""
+"""A word of a command on one line, one in quotes, or what is between them."""
 _WORD_OR_PEM = r"(?a)[\w.~+=@-]+|\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
 """A value that does not help a person to judge a command: it can be neither code nor a path nor an address."""
 
@@ -176,8 +178,12 @@ def shown_arguments(args: Iterable[str]) -> Iterator[str]:
 
 
 def shown_text(command: str) -> str:
-    """Replace the secrets in a command on one line by `***`."""
-    return " ".join(shown_arguments(command.split(" ")))
+    """Replace the secrets in a command on one line by `***`, also in words with quotes around them."""
+    parts = re.findall(_WORD_OR_SPACE, command)
+    words = [part for part in parts if not part.isspace()]
+    shown = shown_arguments(word.strip("'\"") for word in words)
+    replaced = (word.replace(word.strip("'\""), each) for word, each in zip(words, shown, strict=True))
+    return "".join(part if part.isspace() else next(replaced) for part in parts)
 
 
 def shown_words(entry: Mapping[str, object]) -> list[str]:
@@ -187,8 +193,9 @@ def shown_words(entry: Mapping[str, object]) -> list[str]:
     """
     args = entry.get("args") or ()
     words = map(str, args if isinstance(args, list | tuple) else [args])
-    program, space, rest = str(entry.get("command") or "").partition(" ")
-    return [f"{program}{space}{shown_text(rest)}", *shown_arguments(words)]
+    command = str(entry.get("command") or "")
+    (program,) = re.findall(r"^\S*", command)
+    return [program + shown_text(command.removeprefix(program)), *shown_arguments(words)]
 
 
 def shown_variable(name: str, value: str) -> str | None:

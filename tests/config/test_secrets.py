@@ -240,6 +240,11 @@ def test_a_text_of_which_little_is_left_is_shortened_without_parts_of_secrets() 
         ({"command": "npx", "args": ["--token", "s3cret"]}, ["npx", "--token", "***"]),
         ({"command": "npx", "args": "one"}, ["npx", "one"]),
         ({"command": "prog --token s3cret -v", "args": ["a"]}, ["prog --token *** -v", "a"]),
+        ({"command": "prog\t--token\ts3cret"}, ["prog\t--token\t***"]),
+        (
+            {"command": "prog -H 'Authorization: Bearer s3cret' --name=\"it's\" '"},
+            ["prog -H 'Authorization: Bearer ***' --name=\"it's\" '"],
+        ),
         ({"command": "TOKEN=evil x"}, ["TOKEN=evil x"]),
         ({}, [""]),
     ],
