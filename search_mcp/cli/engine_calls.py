@@ -27,11 +27,12 @@ from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import Lost
 from search_mcp.model.names import Action, Era
 from search_mcp.wire import payload
+from search_mcp.wire.errors import SERVER_ERROR, PeerError
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Cancel, Request, RequestFailure, cancel_nothing
 from search_mcp.wire.messages import Invalid
 from search_mcp.wire.peer import ConnectionEndedError, Peer
-from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,13 @@ class Client:
 
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
         return None
+
+
+def did_not_run(outcome: Outcome) -> bool:
+    """Return whether the engine refused a call because the server does not run there, so that the tool did not run."""
+    if not isinstance(outcome, PeerError) or outcome.code != SERVER_ERROR or outcome.error.data is UNSET:
+        return False
+    return not {"state", "remedy"}.isdisjoint(payload.object_or_empty(outcome.error.data))
 
 
 def _ignore(*_: object, **__: object) -> None:

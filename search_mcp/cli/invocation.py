@@ -89,7 +89,7 @@ def call(
 def _through_engine(
     options: Options, config: Config, name: str, given: Fields, words: Sequence[Word]
 ) -> Outcome | None:
-    """Have the shared engine call a tool that is cached; `None` if it is not, or if no engine runs.
+    """Have the shared engine call a tool that is cached; `None` if it is not, or if no engine runs it.
 
     Raises:
         Misuse: an argument does not fit the tool's schema.
@@ -100,7 +100,9 @@ def _through_engine(
         return None
     client = engine_calls.Client(joined, item.server, config.settings.max_message_bytes)
     arguments = _fitted(name, given, words, item.input_schema)
-    return run_alone(lambda: _showing_progress(partial(client.call, item.name), name, arguments, options.screen))
+    outcome = run_alone(lambda: _showing_progress(partial(client.call, item.name), name, arguments, options.screen))
+    # The engine's words are for a model: this command tries itself, and says the reason to a person.
+    return None if engine_calls.did_not_run(outcome) else outcome
 
 
 async def _invoke(name: str, given: Fields, words: Sequence[Word], screen: Terminal, session: Session) -> Outcome:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Ended, Place, log, server
+from cli.conftest import SERVERS as SERVERS_FOLDER
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 
@@ -122,6 +123,18 @@ def test_an_engine_does_not_wait_for_a_pipe_in_the_place_of_its_log(shared: Plac
     os.mkfifo(path)
     with client(shared):
         assert engine(shared)["pid"] > 0
+
+
+def test_a_server_that_does_not_run_in_the_engine_is_reported_as_without_one(shared: Place, tmp_path: Path) -> None:
+    script = tmp_path / "box.py"
+    script.write_text((SERVERS_FOLDER / "toolbox.py").read_text("utf-8"), "utf-8")
+    shared.configure({"box": {"command": sys.executable, "args": [str(script)], "share": True}}, engine="shared")
+    assert shared.run("call", "box.echo", "text=a").code == 0
+    script.write_text("raise SystemExit('no licence')", "utf-8")
+    alone = shared.run("call", "box.echo", "text=a")
+    assert "no licence" in alone.err
+    with client(shared):
+        assert shared.run("call", "box.echo", "text=a") == alone
 
 
 def test_no_command_starts_an_engine(shared: Place) -> None:
