@@ -29,6 +29,8 @@ LAST_LINES_SECONDS = 0.5
 """Time that the end waits until the last lines are written."""
 MOST_ALIKE = 20
 """Lines of one kind after which the others are counted: there are as many about a list with many mistakes."""
+NAME_LENGTH = 200
+"""Characters of the first argument by which kinds are distinguished: it is kept, and may be any text."""
 COUNTED_SECONDS = 60.0
 """Time after which their number is logged."""
 
@@ -132,7 +134,7 @@ class _Dropping(Concealing):
 
 def _kind(record: logging.LogRecord) -> tuple[str, ...]:
     """Return what all lines have in common that one place logs about one server, whose name is the first argument."""
-    about = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+    about = str(record.args[0])[:NAME_LENGTH] if isinstance(record.args, tuple) and record.args else ""
     return record.name, str(record.msg), about
 
 
