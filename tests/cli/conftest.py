@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,13 @@ class Place:
         """Return the running processes of this place, on systems with /proc."""
         mark = f"HOME={self.folder}".encode()
         return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry)}
+
+    def leaves_no_process(self) -> bool:
+        """Wait until none is left: the shell that would end the servers of a killed command ends a moment after it."""
+        deadline = time.monotonic() + SECONDS
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return not self.processes()
 
 
 def log(place: Place, name: str) -> Path:

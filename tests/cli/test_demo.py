@@ -21,7 +21,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert "suggestions: time.get_current_time" in ended.out
     assert ended.err.startswith("Every step succeeded.")
     assert "\x1b" not in ended.out
-    assert place.processes() == set()
+    assert place.leaves_no_process()
 
 
 def test_the_demo_of_other_servers_calls_none_of_their_tools(place: Place) -> None:

@@ -97,7 +97,7 @@ def test_logs_are_followed_until_ctrl_c(configured: Configured) -> None:
     screen.press("\x03")
     assert screen.end() == 130
     assert screen.shown.partition("and then")[2].strip() in ("", "^C")
-    assert place.processes() == set()
+    assert place.leaves_no_process()
 
 
 def test_the_bare_command_at_a_terminal_shows_the_help(place: Place) -> None:
@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_no_process(configured: Configured, words: list[str], wait
     screen.press("\x03")
     assert screen.end() == 130
     assert "Traceback" not in screen.shown
-    assert place.processes() == set()
+    assert place.leaves_no_process()
 
 
 def test_ctrl_c_while_an_added_server_starts_keeps_the_entry_and_says_so(place: Place) -> None:
@@ -220,7 +220,7 @@ def test_ctrl_c_during_a_call(configured: Configured) -> None:
     screen.wait_for("sawing")
     screen.press("\x03")
     assert screen.end() == 130
-    assert place.processes() == set()
+    assert place.leaves_no_process()
 
 
 def test_ctrl_c_during_the_demo(configured: Configured) -> None:
@@ -230,7 +230,7 @@ def test_ctrl_c_during_the_demo(configured: Configured) -> None:
     screen.press("\x03")
     assert screen.end() == 130
     assert "Traceback" not in screen.shown
-    assert place.processes() == set()
+    assert place.leaves_no_process()
 
 
 def test_output_longer_than_the_screen_is_paged(configured: Configured) -> None:
