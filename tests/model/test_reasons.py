@@ -4,7 +4,7 @@ from search_mcp.model.reasons import STDERR_TAIL_MARK, is_lasting, parted
 
 NPM = """\
 npm error code E404
-npm error 404 Not Found - GET https://registry.npmjs.org/@x%2fserver-doesnotexist
+npm error 404 Not Found - GET https://registry.example/@x%2fserver-doesnotexist
 npm error 404
 npm error 404  The requested resource '@x/server-doesnotexist@*' could not be found or you do not have permission to \
 access it.
@@ -18,7 +18,7 @@ npm error A complete log of this run can be found in: /home/ann/.npm/_logs/2026-
 NPM_WITHOUT_NETWORK = """\
 npm error code ENOTFOUND
 npm error syscall getaddrinfo
-npm error network request to https://registry.npmjs.org/x failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org
+npm error network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example
 npm error network This is a problem related to network connectivity.
 npm error network If you are behind a proxy, please make sure that the 'proxy' config is set properly.
 npm error A complete log of this run can be found in: /home/ann/.npm/_logs/x.log
@@ -59,10 +59,10 @@ RUN = "npm error could not determine executable to run\nnpm error A complete log
 
 WRITTEN = [
     # end of stderr, the line that tells the cause, whether it lasts
-    pytest.param(NPM, "404 Not Found - GET https://registry.npmjs.org/@x%2fserver-doesnotexist", True, id="npm"),
+    pytest.param(NPM, "404 Not Found - GET https://registry.example/@x%2fserver-doesnotexist", True, id="npm"),
     pytest.param(
         NPM_WITHOUT_NETWORK,
-        "network request to https://registry.npmjs.org/x failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org",
+        "network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example",
         True,
         id="npm without a network",
     ),
