@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
-        for name, value in {**headers, "content-length": str(len(body))}.items():
+        for name, value in {**headers, "content-length": str(len(body)), "connection": "close"}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body[: self.server.most_bytes])
