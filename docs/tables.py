@@ -14,7 +14,8 @@ from typing import Any
 import typer
 
 from search_mcp.catalog import profiles
-from search_mcp.cli import app, schema
+from search_mcp.cli import app
+from search_mcp.cli.files import schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation
 from search_mcp.config.schema import Embeddings, Entry, OAuth, Search, ServerDefaults, Settings, ToolFilter, camel

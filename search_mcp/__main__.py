@@ -69,11 +69,11 @@ def _run(arguments: Sequence[str] | None, is_complete: bool) -> int:
 
 def _serve_shared(arguments: Sequence[str]) -> int | None:
     """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
-    setting = import_module("search_mcp.fronts.engine_setting")
+    setting = import_module("search_mcp.engine.setting")
     file = setting.shared_file(arguments, os.environ)
     if file is None:
         return None
-    adapter = import_module("search_mcp.fronts.adapter")
+    adapter = import_module("search_mcp.engine.adapter")
     options = setting.plain_options(arguments)
     given = adapter.Options(*map(options.get, setting.OPTIONS))
     code: int | None = adapter.run(given, file, WAITING if os.isatty(0) else "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from record import CATALOGUE, SERVERS
 
-EXCERPT = Path(__file__).parents[2] / "tests" / "gateway" / "real_tools.jsonl"
+EXCERPT = Path(__file__).parents[2] / "tests" / "own_tools" / "real_tools.jsonl"
 SMALL = ("time", "git", "filesystem", "memory", "everything", "sequential-thinking", "fetch")
 
 

@@ -24,11 +24,11 @@ from engines import Tool
 from run import HERE, TIMED_QUERIES, data_sets, document_of, grown, index_of, table
 
 from search_mcp import search
-from search_mcp.gateway.meanings import Similarities
 from search_mcp.search.meaning import POOL, Meaning, text_of
 from search_mcp.semantic import choice
 from search_mcp.semantic.encoder import loaded
 from search_mcp.semantic.lines import Compared, Local, Query, Texts
+from search_mcp.semantic.meanings import Similarities
 from search_mcp.semantic.models import NETWORK, TOKENIZER
 from search_mcp.semantic.vector_store import MOST_VECTORS, VectorStore
 from search_mcp.wire import payload

@@ -27,9 +27,9 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Entry, ServerFacts, ServerList, Status
+from search_mcp.own_tools.own_tools import OwnTools
 from search_mcp.search import Document, Index
 from search_mcp.wire import payload
 

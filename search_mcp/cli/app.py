@@ -138,45 +138,45 @@ def version() -> None:
 
 EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
 COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
-    (EVERYDAY, "check", "checkup:check", ("check", "check github time", "check --client cursor")),
+    (EVERYDAY, "check", "checks.checkup:check", ("check", "check github time", "check --client cursor")),
     (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
-    (EVERYDAY, "list", "contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
+    (EVERYDAY, "list", "tools.contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
     (
         EVERYDAY,
         "search",
-        "listing:search",
+        "tools.listing:search",
         ("search what time is it in Tokyo", "search read a file --server filesystem"),
     ),
-    (EVERYDAY, "describe", "description:describe", ("describe time.convert_time",)),
+    (EVERYDAY, "describe", "tools.description:describe", ("describe time.convert_time",)),
     (
         EVERYDAY,
         "call",
-        "invocation:call",
+        "tools.invocation:call",
         ("call time.get_current_time timezone=Asia/Tokyo", """call memory.open_nodes 'names=["Anna"]'"""),
     ),
     (
         SERVERS,
         "add",
-        "adding:add",
+        "files.adding:add",
         ("add memory -- npx -y @modelcontextprotocol/server-memory", "add --json -   # then paste a README's JSON"),
     ),
-    (SERVERS, "remove", "editing:remove", ("remove memory", "remove memory --dry-run")),
-    (SERVERS, "enable", "editing:enable", ("enable memory",)),
-    (SERVERS, "disable", "editing:disable", ("disable memory", "disable memory github")),
-    (CLIENTS, "import", "importing:import_", ("import --dry-run", "import claude-desktop cursor")),
+    (SERVERS, "remove", "files.editing:remove", ("remove memory", "remove memory --dry-run")),
+    (SERVERS, "enable", "files.editing:enable", ("enable memory",)),
+    (SERVERS, "disable", "files.editing:disable", ("disable memory", "disable memory github")),
+    (CLIENTS, "import", "clients.importing:import_", ("import --dry-run", "import claude-desktop cursor")),
     (
         CLIENTS,
         "install",
-        "registration:install",
+        "clients.registration:install",
         (
             "install claude-desktop --dry-run",
             "install --all-found --replace",
             "install cursor --servers 'tag:work,github,-jira'",
         ),
     ),
-    (CLIENTS, "uninstall", "registration:uninstall", ("uninstall claude-desktop",)),
-    (OTHERS, "tokens", "tokens:tokens", ("tokens", "tokens --client claude-desktop")),
-    (OTHERS, "usage", "usage:usage", ("usage", "usage --by server --days 7", "usage --plot calls.svg")),
+    (CLIENTS, "uninstall", "clients.registration:uninstall", ("uninstall claude-desktop",)),
+    (OTHERS, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
+    (OTHERS, "usage", "usage.usage:usage", ("usage", "usage --by server --days 7", "usage --plot calls.svg")),
     (OTHERS, "logs", "logs:logs", ("logs", "logs github --follow")),
     (OTHERS, "demo", "app:demo", ("demo",)),
     (OTHERS, "serve", "app:serve", ("serve --client claude-desktop",)),
@@ -185,10 +185,10 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
 )
 """Every command: group in the help, name, module and function, examples."""
 GROUPS = {
-    "auth": (SERVERS, "logins"),
-    "config": (OTHERS, "configuring"),
-    "engine": (OTHERS, "engines"),
-    "semantic": (OTHERS, "sentence_models"),
+    "auth": (SERVERS, "logins.logins"),
+    "config": (OTHERS, "files.configuring"),
+    "engine": (OTHERS, "engine.engines"),
+    "semantic": (OTHERS, "models.sentence_models"),
 }
 """Every command with commands of its own: group in the help, and module."""
 

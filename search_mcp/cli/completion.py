@@ -14,8 +14,8 @@ from search_mcp.config import location
 from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.config.subset import TAG
-from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import ConfigError
+from search_mcp.own_tools.definitions import existing
 
 _PLAIN = r"[\w.@/:+][\w.@/:+-]*"
 

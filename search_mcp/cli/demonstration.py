@@ -28,8 +28,8 @@ from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.config import location
-from search_mcp.gateway.own_tool_definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
 from search_mcp.model.names import State
+from search_mcp.own_tools.definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
 from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import anyio
 
-from search_mcp.backends.command_cache import CachedLists, FreshLists
+from search_mcp.cli.command_cache import CachedLists, FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean, disabled, short_reason, similar_names

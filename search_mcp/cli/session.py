@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from search_mcp.backends.command_cache import CachedLists, CommandCache
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import without_threads
@@ -26,22 +25,23 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
 from search_mcp.catalog.shown_names import ShownNames
+from search_mcp.cli.command_cache import CachedLists, CommandCache
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.aggregator import Aggregator, later
-from search_mcp.gateway.finding import Finder
-from search_mcp.gateway.lease import PooledBackends
-from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.person import OPENING, Person
-from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session as ClientSession
-from search_mcp.gateway.wanted import Wanted
 from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
+from search_mcp.own_tools.finding import Finder
+from search_mcp.own_tools.own_tools import OwnTools
+from search_mcp.own_tools.wanted import Wanted
+from search_mcp.pool.lease import PooledBackends
+from search_mcp.pool.pool import Pool
 from search_mcp.wire import payload
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import Fields, replace

@@ -21,19 +21,19 @@ from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.folders import model_folder, results_folder
 from search_mcp.gateway.problems import ProblemLog, log_contested
-from search_mcp.gateway.running import AggregatedBackend, BackendSource, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
+from search_mcp.pool.running import AggregatedBackend, BackendSource, OwnBackends, Running
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from search_mcp.gateway.kept_results import KeptResults
-    from search_mcp.gateway.meaning_source import MeaningSource
-    from search_mcp.gateway.meanings import Meanings
-    from search_mcp.gateway.usage_queue import UsageQueue
+    from search_mcp.own_tools.meaning_source import MeaningSource
+    from search_mcp.results.kept_results import KeptResults
+    from search_mcp.semantic.meanings import Meanings
+    from search_mcp.usage.queue import UsageQueue
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Aggregator:
         """The record of tool calls, which is loaded with the first of them; `None` if none are recorded."""
         there, path = self._dependencies, self._dependencies.usage_file
         if self._usage_queue is None and path is not None:
-            made = import_module("search_mcp.gateway.usage_queue").UsageQueue
+            made = import_module("search_mcp.usage.queue").UsageQueue
             self._usage_queue = made(path, there.file_queue, later, there.clock, there.wall_clock)
         return self._usage_queue
 
@@ -197,7 +197,7 @@ class Aggregator:
             semantic = self._config.settings.search.semantic
             if semantic == "off" or (semantic is None and not (model_folder() / "model.json").is_file()):
                 return None
-            made = import_module("search_mcp.gateway.meaning_source").MeaningSource
+            made = import_module("search_mcp.own_tools.meaning_source").MeaningSource
             self._meaning_source = made(self._source.in_common.meanings, later, self._dependencies, self._start_soon)
         return self._meaning_source.of(self._config)
 
@@ -292,7 +292,7 @@ class Aggregator:
         if self._dependencies.cache is not None:
             self._dependencies.cache.prune(self._dependencies.wall_clock())
         if self._load_kept_results is not None and (folder := results_folder()).is_dir():
-            import_module("search_mcp.gateway.kept_results").KeptFiles(folder).sweep()
+            import_module("search_mcp.results.kept_results").KeptFiles(folder).sweep()
 
     def pause_reading(self) -> None:
         """Pause reading from all backends, including those that an edit adds: the client is not reading."""
@@ -323,5 +323,5 @@ def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
 
 def load_own_results() -> "KeptResults":
     """Load the files of the shortened results of this process."""
-    kept: KeptResults = import_module("search_mcp.gateway.kept_results").make_kept_results()
+    kept: KeptResults = import_module("search_mcp.results.kept_results").make_kept_results()
     return kept

@@ -14,8 +14,8 @@ from search_mcp.model.calls import Viewer
 from search_mcp.wire.structs import Fields
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.client_results import ClientResults
-    from search_mcp.gateway.own_tools import OwnTools
+    from search_mcp.own_tools.own_tools import OwnTools
+    from search_mcp.results.client_results import ClientResults
 
 
 class ClientState:

@@ -65,7 +65,7 @@ class Forwarding:
         limit, results = self._servers.configs[item.server].max_result_characters, self._client.results
         if limit is None or results is None or item.is_of_app:  # an app's page needs the whole
             return call.reply
-        shortening = import_module("search_mcp.gateway.client_results").Shortening(
+        shortening = import_module("search_mcp.results.client_results").Shortening(
             limit=limit,
             tool=call.target,
             is_read_only=item.is_read_only,

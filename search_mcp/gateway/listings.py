@@ -12,10 +12,10 @@ from search_mcp.catalog.profiles import Audience, CallTool, Profile
 from search_mcp.catalog.rendering import kept_light_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import Settings
-from search_mcp.gateway import own_tool_definitions
-from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, DESCRIBE, SEARCH
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
+from search_mcp.own_tools import definitions as own_tool_definitions
+from search_mcp.own_tools.definitions import CALL, CALL_READ_ONLY, DESCRIBE, SEARCH
 from search_mcp.wire.structs import EMPTY, Raw
 
 INSTRUCTIONS_LENGTH = 3500

@@ -5,12 +5,12 @@ from typing import Any
 
 from search_mcp.catalog.profiles import Audience
 from search_mcp.gateway.client_state import ClientState
-from search_mcp.gateway.own_arguments import MOST_NAMED, ArgumentError, enumerated, instead, read_argument, read_server
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import guarded
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
+from search_mcp.own_tools.arguments import MOST_NAMED, ArgumentError, enumerated, instead, read_argument, read_server
 from search_mcp.wire import payload
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from search_mcp.catalog.about import about
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.in_common import InCommon
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
-from search_mcp.gateway.finding import Finders
-from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.errors import NotRunning, NotStarting
 from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
+from search_mcp.own_tools.finding import Finders
 from search_mcp.wire.structs import Raw
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.meanings import Meanings
+    from search_mcp.semantic.meanings import Meanings
 
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""

@@ -36,12 +36,12 @@ from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import Cancel
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.client_results import ClientResults
-    from search_mcp.gateway.kept_results import KeptResults
-    from search_mcp.gateway.own_tools import OwnTools
     from search_mcp.gateway.router import Router
-    from search_mcp.gateway.usage import ClientUsage
-    from search_mcp.gateway.usage_queue import UsageQueue
+    from search_mcp.own_tools.own_tools import OwnTools
+    from search_mcp.results.client_results import ClientResults
+    from search_mcp.results.kept_results import KeptResults
+    from search_mcp.usage.client_usage import ClientUsage
+    from search_mcp.usage.queue import UsageQueue
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class Session:
 
     def _load_own_tools(self) -> "OwnTools":
         servers = self._servers
-        own_tools: OwnTools = import_module("search_mcp.gateway.own_tools").OwnTools(
+        own_tools: OwnTools = import_module("search_mcp.own_tools.own_tools").OwnTools(
             servers.spellings,
             lambda: servers.facts,
             servers.statuses,
@@ -134,7 +134,7 @@ class Session:
         kept = self._aggregator.kept_results
         if kept is None:
             return None
-        results: ClientResults = import_module("search_mcp.gateway.client_results").ClientResults(kept, self.later)
+        results: ClientResults = import_module("search_mcp.results.client_results").ClientResults(kept, self.later)
         return results
 
     @property
@@ -238,7 +238,7 @@ class Session:
     def _load_usage(self) -> "ClientUsage | None":
         usage_queue = self._aggregator.usage_queue
         if usage_queue is not None:
-            self._usage = import_module("search_mcp.gateway.usage").ClientUsage(usage_queue, self._router.submit)
+            self._usage = import_module("search_mcp.usage.client_usage").ClientUsage(usage_queue, self._router.submit)
         return self._usage
 
     def finish_usage(self) -> None:

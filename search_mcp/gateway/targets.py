@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from search_mcp.catalog import profiles
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.servers import ENDED_STATES, Servers
 from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call
 from search_mcp.model.errors import HiddenByReadOnly, ToolNotFound
 from search_mcp.model.names import GIVEN_UP, Kind
+from search_mcp.own_tools import definitions as own_tool_definitions
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Cancel

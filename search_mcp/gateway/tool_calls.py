@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from search_mcp.catalog import arguments, profiles
 from search_mcp.catalog.items import READ_RESULT, RESTART, Item
 from search_mcp.catalog.profiles import CallTool
-from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
-from search_mcp.gateway.finding import Finder
 from search_mcp.gateway.forwarding import Forwarding
-from search_mcp.gateway.own_arguments import ArgumentError, instead, read_search_kind
-from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
-from search_mcp.gateway.wanted import LISTS_NEEDED, SearchKind
 from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
+from search_mcp.own_tools import definitions as own_tool_definitions
+from search_mcp.own_tools.arguments import ArgumentError, instead, read_search_kind
+from search_mcp.own_tools.definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
+from search_mcp.own_tools.finding import Finder
+from search_mcp.own_tools.wanted import LISTS_NEEDED, SearchKind
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import invalid_params
 from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing

@@ -1,4 +1,4 @@
-"""What a model is told about arguments that do not fit; `tests/gateway/first_calls.txt` has those of real tools."""
+"""What a model is told about arguments that do not fit; `tests/own_tools/first_calls.txt` has those of real tools."""
 
 from typing import Any
 

@@ -13,9 +13,9 @@ from search_mcp.catalog.items import fold
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
 from search_mcp.catalog.rendering import LARGEST_COMPACTED, compact_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
-from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
+from search_mcp.own_tools.definitions import definitions
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, replace
 

@@ -7,8 +7,8 @@ import pytest
 
 from search_mcp.backends.pin_records import TOOLS, Listed, Open
 from search_mcp.backends.pins import TrustStore
-from search_mcp.cli import acceptance, differences
-from search_mcp.cli.acceptance import Wanted
+from search_mcp.cli.checks import acceptance, differences
+from search_mcp.cli.checks.acceptance import Wanted
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import EMPTY_CONFIG, ServerConfig

@@ -2,8 +2,8 @@
 
 import pytest
 
-from search_mcp.cli.arguments import fit, read, refuse_unknown
 from search_mcp.cli.problem import Misuse
+from search_mcp.cli.tools.arguments import fit, read, refuse_unknown
 
 USAGE = "tool(list: string[])"
 SCHEMA = {

@@ -407,9 +407,9 @@ def _command_lines(place: Place) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [
-        (["servers"], ["search_mcp.cli.logins", "search_mcp.auth", "httpx2"]),
-        (["auth", "status"], ["search_mcp.cli.logging_in", "httpx2"]),
-        (["auth", "login", "--help"], ["search_mcp.cli.logging_in", "httpx2"]),
+        (["servers"], ["search_mcp.cli.logins.logins", "search_mcp.auth", "httpx2"]),
+        (["auth", "status"], ["search_mcp.cli.logins.logging_in", "httpx2"]),
+        (["auth", "login", "--help"], ["search_mcp.cli.logins.logging_in", "httpx2"]),
     ],
 )
 def test_only_a_login_loads_what_a_login_needs(there: Place, words: list[str], unneeded: list[str]) -> None:

@@ -555,7 +555,7 @@ def test_serve_loads_no_module_of_the_commands(place: Place) -> None:
 
 def test_a_bug_is_reported_in_a_sentence(place: Place) -> None:
     place.configure({})
-    break_it = "import search_mcp.cli.checkup as c; c.examine = None"
+    break_it = "import search_mcp.cli.checks.checkup as c; c.examine = None"
     run = "import sys; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
     command = (sys.executable, "-c", f"{break_it}; {run}")
     assert is_one_sentence(place.run("check", command=command), 1, "this is a bug", "--debug")

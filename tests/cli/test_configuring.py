@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from cli.conftest import Place
-from search_mcp.cli import schema
+from search_mcp.cli.files import schema
 from search_mcp.config import jsonc, parsing
 from search_mcp.model.errors import ConfigError
 

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from cli.conftest import Ended, Place, server
-from search_mcp.cli import checkup, command_lines, configuring, consent, start_remedies
+from search_mcp.cli import command_lines, consent
+from search_mcp.cli.checks import checkup, start_remedies
+from search_mcp.cli.files import configuring
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing

@@ -11,7 +11,7 @@ import pytest
 import tiny_encoding
 
 from cli.conftest import Place, server
-from search_mcp.cli.tokenizer import CACHE_VARIABLES, estimate
+from search_mcp.cli.tokens.tokenizer import CACHE_VARIABLES, estimate
 
 RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095

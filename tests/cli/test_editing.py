@@ -15,8 +15,8 @@ from real.processes import VARIABLE
 
 from cli.conftest import COMMAND, SECONDS, Place
 from cli.test_commands import is_one_sentence
-from search_mcp.cli import own_file
-from search_mcp.cli.own_file import in_turn
+from search_mcp.cli.files import own_file
+from search_mcp.cli.files.own_file import in_turn
 from search_mcp.cli.problem import Problem
 from search_mcp.clients import mcp_remote
 from search_mcp.config import jsonc
@@ -370,7 +370,7 @@ def waits_for(run: Run, echoes: list[str]) -> None:
 
 PATIENT_AND_SAYS_WHEN_IT_ASKS = f"""
 import os, sys
-from search_mcp.cli import own_file
+from search_mcp.cli.files import own_file
 
 own_file.PATIENCE_SECONDS = {SECONDS}
 

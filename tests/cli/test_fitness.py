@@ -5,11 +5,11 @@ import pytest
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
-from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_results, of_start, of_usage
+from search_mcp.cli.checks.fitness import Remark, of_catalog, of_prefix, of_results, of_start, of_usage
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.usage_store import Largest
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerList, Status
+from search_mcp.usage.store import Largest
 from search_mcp.wire import payload
 
 

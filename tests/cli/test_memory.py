@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from search_mcp.cli import memory
+from search_mcp.cli.engine import memory
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
 

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from cli.conftest import SERVERS, Place, server
-from search_mcp.cli.contents import with_hint
-from search_mcp.cli.notes import of_read_only, of_versions
+from search_mcp.cli.checks.notes import of_read_only, of_versions
+from search_mcp.cli.tools.contents import with_hint
 from search_mcp.config.schema import ServerConfig
 
 

@@ -14,28 +14,23 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.backends.pin_records import TOOLS, Open
-from search_mcp.backends.sharing import KEEPS_NOTHING
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import (
-    check_report,
-    client_servers,
-    contents,
-    description,
-    engines,
-    listing,
-    overview,
-    registration_report,
-    usage,
-)
-from search_mcp.cli.contents import Contents
-from search_mcp.cli.description import Described, Descriptions
-from search_mcp.cli.findings import Examination, Finding
-from search_mcp.cli.notes import of_read_only, of_versions
+from search_mcp.cli import overview
+from search_mcp.cli.checks import report as check_report
+from search_mcp.cli.checks.findings import Examination, Finding
+from search_mcp.cli.checks.notes import of_read_only, of_versions
+from search_mcp.cli.clients import client_servers
+from search_mcp.cli.clients import report as registration_report
+from search_mcp.cli.engine import engines
 from search_mcp.cli.options import Options
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.usage import Setup
-from search_mcp.cli.usage_report import By, summed_up
+from search_mcp.cli.tools import contents, description, listing
+from search_mcp.cli.tools.contents import Contents
+from search_mcp.cli.tools.description import Described, Descriptions
+from search_mcp.cli.usage import usage
+from search_mcp.cli.usage.report import By, summed_up
+from search_mcp.cli.usage.usage import Setup
 from search_mcp.clients import document, installation
 from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME
@@ -44,6 +39,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
+from search_mcp.pool.sharing import KEEPS_NOTHING
 from search_mcp.wire import payload, structs
 
 SCREENS = Path(__file__).parent / "screens"

@@ -18,9 +18,10 @@ from sentence_models import tiny
 
 from cli.conftest import SECONDS, Ended, Place
 from cli.snapshots import compare
-from search_mcp.cli import semantic_status, sentence_models
+from search_mcp.cli.models import sentence_models
+from search_mcp.cli.models import status as semantic_status
+from search_mcp.cli.models.sentence_models import Progress
 from search_mcp.cli.problem import Misuse
-from search_mcp.cli.sentence_models import Progress
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.location import interpret
 from search_mcp.config.schema import Embeddings, EmbeddingsAddress

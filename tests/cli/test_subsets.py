@@ -8,7 +8,7 @@ import pytest
 
 from cli.conftest import Place, server
 from cli.test_commands import is_one_sentence
-from search_mcp.cli import client_servers
+from search_mcp.cli.clients import client_servers
 from search_mcp.clients import document, found, installation
 from search_mcp.clients.known import BY_NAME, Client
 from search_mcp.config.subset import parse

@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, server
-from search_mcp.cli.usage import duration, size
-from search_mcp.cli.usage_plot import drawn
-from search_mcp.cli.usage_report import By, summed_up
-from search_mcp.gateway.usage_store import Row, UsageStore
+from search_mcp.cli.usage.plot import drawn
+from search_mcp.cli.usage.report import By, summed_up
+from search_mcp.cli.usage.usage import duration, size
+from search_mcp.usage.store import Row, UsageStore
 
 NOON = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
 DAY = 86_400
@@ -259,7 +259,7 @@ def test_a_good_record_that_cannot_be_read_now_is_not_to_be_deleted(recorded: Pl
     assert ended.err.rstrip().endswith("use the search-mcp that wrote it, or a later one")
 
 
-USAGE_MODULES = "import 'search_mcp.gateway.usage"  # the beginning of their names, as PYTHONVERBOSE writes it
+USAGE_MODULES = "import 'search_mcp.usage.client_usage"  # the beginning of their names, as PYTHONVERBOSE writes it
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "my client", "version": "1"}}
 
 

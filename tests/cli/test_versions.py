@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.cli.versions import unpinned
+from search_mcp.cli.checks.versions import unpinned
 from search_mcp.config.schema import ServerConfig
 
 

@@ -45,11 +45,11 @@ from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.aggregator import Aggregator, later
-from search_mcp.gateway.kept_results import KeptFiles, KeptResults
-from search_mcp.gateway.lease import PooledBackends
-from search_mcp.gateway.pool import Pool
-from search_mcp.gateway.result_search import search
 from search_mcp.gateway.session import Session
+from search_mcp.pool.lease import PooledBackends
+from search_mcp.pool.pool import Pool
+from search_mcp.results.kept_results import KeptFiles, KeptResults
+from search_mcp.results.result_search import search
 from search_mcp.wire.structs import replace
 
 Answer = TypeVar("Answer")

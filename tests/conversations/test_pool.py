@@ -12,9 +12,9 @@ from conversations.back import leaves_to_the_test
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
-from search_mcp.backends.sharing import KEEPS_NOTHING
-from search_mcp.gateway.pool import LINGER_SECONDS
-from search_mcp.gateway.turns import WINDOW
+from search_mcp.pool.pool import LINGER_SECONDS
+from search_mcp.pool.sharing import KEEPS_NOTHING
+from search_mcp.pool.turns import WINDOW
 
 NOTE: Json = {"uri": "note://one", "name": "one"}
 

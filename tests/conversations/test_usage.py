@@ -14,10 +14,10 @@ from conversations.neighbour import INFO as BUSY
 from conversations.pair import Pair
 from conversations.words import Json, accept, elicit, text, tool
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.client_results import WRITE_SECONDS
-from search_mcp.gateway.usage import LONGEST_CLIENT, MOST_TASKS
-from search_mcp.gateway.usage_queue import WAIT_SECONDS
 from search_mcp.model.calls import Call
+from search_mcp.results.client_results import WRITE_SECONDS
+from search_mcp.usage.client_usage import LONGEST_CLIENT, MOST_TASKS
+from search_mcp.usage.queue import WAIT_SECONDS
 from search_mcp.wire.inflight import Request
 
 TASK: Json = {"taskId": "t-1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}

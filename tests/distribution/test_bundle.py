@@ -13,7 +13,7 @@ from real import packages
 
 from distribution.conftest import SECONDS, Shell
 from search_mcp import __version__
-from search_mcp.gateway.own_tool_definitions import NAMES
+from search_mcp.own_tools.definitions import NAMES
 
 pytestmark = [
     pytest.mark.installs,

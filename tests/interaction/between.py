@@ -30,7 +30,7 @@ from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
 from search_mcp.gateway.aggregator import Aggregator
-from search_mcp.gateway.own_tool_definitions import NAMES
+from search_mcp.own_tools.definitions import NAMES
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 END_SECONDS = 60.0

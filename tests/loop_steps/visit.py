@@ -30,7 +30,7 @@ from search_mcp.gateway.aggregator import Aggregator
 Json = dict[str, Any]
 REVISION = "2025-11-25"
 MOST_BYTES = 64 << 20
-LOADED_WHEN_NEEDED = ("search_mcp.gateway.catalog_index", "rapidfuzz", "filelock")
+LOADED_WHEN_NEEDED = ("search_mcp.own_tools.catalog_index", "rapidfuzz", "filelock")
 """What search-mcp imports once, whatever a server sends."""
 LISTS = {
     "tools/list": "tools",

@@ -18,12 +18,12 @@ from real.processes import VARIABLE, living, wait_until_gone
 
 from processes.conftest import write
 from processes.run import SECONDS, Json, Run
-from search_mcp.fronts import joining
-from search_mcp.fronts.joining import ask
+from search_mcp.engine import joining
+from search_mcp.engine.joining import ask
 
 DELAYS = """
 import os, sys
-from search_mcp.fronts import joining
+from search_mcp.engine import joining
 
 if "FILES" in os.environ and "serve" in sys.orig_argv:
     import resource
@@ -36,34 +36,34 @@ if "FULL" in os.environ:
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 joining.PATIENCE_SECONDS = float(os.environ.get("PATIENCE", 100))
-if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
+if "search_mcp.engine.process" in " ".join(sys.orig_argv):
     if "BROKEN" in os.environ:
         sys.exit("it is broken")
     if "KILLED_BEFORE" in os.environ:
-        from search_mcp.fronts import engine_process
+        from search_mcp.engine import process as engine_process
 
         setattr(engine_process, os.environ["KILLED_BEFORE"], lambda *_: os.kill(os.getpid(), 9))
     if "HELLO" in os.environ:
-        from search_mcp.fronts import engine_connection
+        from search_mcp.engine import connection as engine_connection
 
         engine_connection.HELLO_SECONDS = float(os.environ["HELLO"])
     if "UNREAD" in os.environ:
-        from search_mcp.fronts import host
+        from search_mcp.engine import host
 
         host.CONFIGURATION_SECONDS = 0
     if "NO_PIPES" in os.environ:
-        from search_mcp.fronts import engine_connection
+        from search_mcp.engine import connection as engine_connection
 
         def fails(_opened):
             raise OSError(24, "Too many open files")
 
         engine_connection._pipe = fails
     if "IDLE" in os.environ:
-        from search_mcp.fronts import engine_process
+        from search_mcp.engine import process as engine_process
 
         engine_process.IDLE_SECONDS = float(os.environ["IDLE"])
     if "LOG_BYTES" in os.environ:
-        from search_mcp.fronts import engine_process
+        from search_mcp.engine import process as engine_process
 
         engine_process.LOG_BYTES = int(os.environ["LOG_BYTES"])
 """

@@ -19,8 +19,8 @@ import search_mcp
 from processes.conftest import write
 from processes.run import SECONDS, server
 from processes.shared import Home, connection, ends
-from search_mcp.fronts import hello
-from search_mcp.fronts.adapter import ENGINE_LOST, LINE_LOST
+from search_mcp.engine import hello
+from search_mcp.engine.adapter import ENGINE_LOST, LINE_LOST
 
 pty: Any = pytest.importorskip("pty")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on POSIX; pidfds are of Linux")

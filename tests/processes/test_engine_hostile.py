@@ -17,9 +17,9 @@ import pytest
 
 from processes.run import SECONDS, Json, Run, server
 from processes.shared import Home
-from search_mcp.fronts.joining import Piped, join
-from search_mcp.fronts.meeting import Meeting
-from search_mcp.gateway.turns import WINDOW
+from search_mcp.engine.joining import Piped, join
+from search_mcp.engine.meeting import Meeting
+from search_mcp.pool.turns import WINDOW
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shared engine needs POSIX")
 

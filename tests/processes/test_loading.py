@@ -87,7 +87,7 @@ def test_messages_that_came_with_a_search_are_answered_before_the_search_is_load
         {"id": 3, "method": "ping"},
     ]
     lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
-    command = [sys.executable, "-c", without("search_mcp.gateway.catalog_index"), "--config", str(config)]
+    command = [sys.executable, "-c", without("search_mcp.own_tools.catalog_index"), "--config", str(config)]
     run = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60)
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [1, 3, 2]

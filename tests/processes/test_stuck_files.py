@@ -10,8 +10,8 @@ import pytest
 from processes.conftest import Serve
 from processes.run import server
 from processes.shared import Home, connection
+from search_mcp.engine import hello
 from search_mcp.files import locked
-from search_mcp.fronts import hello
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
 GOOD = {"good": server("well_behaved")}

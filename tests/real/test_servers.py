@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 from fork_server import ForkServer, forked
-from gateway.first_calls import FIRST_CALLS, FOLDER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from own_tools.first_calls import FIRST_CALLS, FOLDER
 
 from real import packages
 from real.conftest import Aggregator

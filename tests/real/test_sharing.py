@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from fork_server import ForkServer, forked
-from gateway.machine import Machine, Script
+from pool.machine import Machine, Script
 
 from real import packages
 from real.conversation import Era

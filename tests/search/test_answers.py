@@ -16,11 +16,11 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.own_arguments import MOST_NAMED
-from search_mcp.gateway.own_tools import OwnTools
-from search_mcp.gateway.search_results import ANSWER_LENGTH
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
+from search_mcp.own_tools.arguments import MOST_NAMED
+from search_mcp.own_tools.own_tools import OwnTools
+from search_mcp.own_tools.search_results import ANSWER_LENGTH
 from search_mcp.wire import payload
 
 HERE = Audience(CANONICAL, False)
@@ -264,7 +264,7 @@ def test_a_thousand_servers_are_not_all_named() -> None:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Index one tool in each step."""
-    monkeypatch.setattr("search_mcp.gateway.catalog_index.SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("search_mcp.own_tools.catalog_index.SLICE_SECONDS", -1.0)
 
 
 @pytest.mark.usefixtures("small_steps")

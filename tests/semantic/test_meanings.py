@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from sentence_models import tiny
 
-from search_mcp.gateway import meanings, vector_process
-from search_mcp.gateway.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.search import Meaning
-from search_mcp.semantic import choice
+from search_mcp.semantic import choice, meanings, vector_process
 from search_mcp.semantic.lines import Address, Compared, Local, Problem
+from search_mcp.semantic.meanings import MOST_FAILURES, Give, Meanings, Similarities
 from search_mcp.wire import payload
 
 TEXTS = {"a.read": "read the file", "b.draw": "draw a picture", "c.send": "send mail"}

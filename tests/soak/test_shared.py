@@ -23,7 +23,7 @@ from processes.run import SECONDS, Json, server
 from processes.shared import Home
 from real.processes import living
 
-from search_mcp.fronts.joining import NoEngineError
+from search_mcp.engine.joining import NoEngineError
 from soak.ledger import Ledger
 from soak.test_soak import SECONDS as SOAK_SECONDS
 from soak.test_soak import SEED

@@ -1,0 +1,1 @@
+"""`check`: what it finds, how it is shown, and what is accepted."""

@@ -1,0 +1,48 @@
+"""Notes of `check` and `servers` below the table, one line each; they report no faults."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from search_mcp.cli.checks.versions import unpinned
+from search_mcp.cli.counting import counted, enumerated
+from search_mcp.cli.session import Session
+from search_mcp.config.addresses import is_loopback
+from search_mcp.config.schema import EmbeddingsAddress, ServerConfig
+
+
+def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
+    """Return the notes on all enabled servers, or on those of these names."""
+    servers = [each for each in session.config.servers if each.enabled and (not names or each.name in names)]
+    left_out = {each.name: len(session.catalog.hidden_by_read_only(each.name)) for each in servers if each.read_only}
+    of_all = () if names else of_search(session.config.embeddings)
+    return [*of_read_only(left_out), *of_versions(servers), *of_all]
+
+
+def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
+    """List the servers with `readOnly`, with the number of tools that are left out."""
+    if left_out:
+        said = [f"{name} ({counted(count, 'tool')} left out)" if count else name for name, count in left_out.items()]
+        yield f'Read-only ("readOnly"): {enumerated(said)}.'
+
+
+def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:
+    """List the servers whose package has no exact version, with an example of an exact one."""
+    found = {server.name: pinned for server in servers if (pinned := unpinned(server)) is not None}
+    if found:
+        example = min(found.values(), key=len)
+        named = enumerated([*found])
+        yield f"Without an exact version: {named}; each start may run newer code. Add a version, for example: {example}"
+
+
+def of_search(address: EmbeddingsAddress | None) -> Iterator[str]:
+    """Name the other computer to which the search sends texts."""
+    if address is None or address.problem is not None:
+        return
+    parts = urlsplit(address.public_url)
+    host = parts.hostname or ""
+    if not is_loopback(host):
+        how = "over https" if parts.scheme.lower() == "https" else "unencrypted"
+        yield (
+            f"Search by meaning sends the names and descriptions of your tools and skills, and every query, to {host} "
+            f"({how})."
+        )

@@ -1,0 +1,107 @@
+"""The screen of `check`: a table of the servers, then their problems.
+
+Decides the columns, their order of importance, and how a failure is shortened.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from search_mcp.catalog.catalog import ALREADY_SEEN
+from search_mcp.cli.checks.findings import Examination, Finding, duration
+from search_mcp.cli.checks.start_remedies import RUN_IT
+from search_mcp.cli.counting import enumerated, summary
+from search_mcp.cli.inventory import command
+from search_mcp.cli.problem import short_reason
+from search_mcp.cli.terminal import Terminal
+from search_mcp.model.names import Kind, State
+
+_HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates", "Skills")
+_NUMBERS = _HEADINGS[3:]
+_DISPENSABLE = ("Templates", "Resources", "Skills", "Prompts", "Protocol")
+"""Columns left out on a narrow screen, in this order."""
+
+
+def show(
+    examination: Examination, warnings: Sequence[str], path: Path, terminal: Terminal, *, is_detailed: bool
+) -> None:
+    """Show the findings; with the whole reason of each failure if `is_detailed`."""
+    findings = examination.findings
+    if findings:
+        terminal.table(*_table(findings, terminal.width, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.text("")
+        tools = sum(each.counts[Kind.TOOLS] for each in findings)
+        terminal.paragraph(summary([each.state for each in findings], tools))
+    else:
+        terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
+    for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
+        terminal.paragraph(paragraph)
+    for each in findings:
+        failure = [each.reason, each.remedy] if is_detailed else []
+        _section(each.name, [*filter(None, failure), *each.problems, *each.changes, *_of_others(each)], terminal)
+    sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
+    _section("Sharing between clients", sharing, terminal)
+    _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
+    _section("Long results", [remark.text for remark in examination.long_results], terminal)
+    reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]
+    _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
+
+
+def _table(
+    findings: Sequence[Finding], longest: int, *, is_detailed: bool
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the headings and rows: no empty columns; below a failure, its reason and remedy.
+
+    A cause is cut to `longest` characters: the width of the terminal.
+    """
+    used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
+    rows: list[Sequence[str]] = []
+    for each in findings:
+        if each.status.state is State.READY:
+            row = _row(each)
+            rows.append([row[position] for position in used])
+            continue
+        reason = "" if each.reason is None or is_detailed else short_reason(each.reason, longest)
+        rows.append([each.name, each.state, reason])
+        if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
+            rows.append(["", "", each.remedy])
+    return [_HEADINGS[position] for position in used], rows
+
+
+def _row(ready: Finding) -> Sequence[str]:
+    capabilities = ready.status.capabilities
+    counts = [f"{ready.counts[kind]:,}" for kind in Kind]
+    revision = capabilities.revision if capabilities is not None else ""
+    return (ready.name, ready.state, revision, duration(ready.status.start_seconds), *counts)
+
+
+def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
+    failed = [each for each in findings if each.status.state is State.FAILED and each.config.remote is None]
+    if failed and not is_detailed:
+        check = command([each.config for each in failed], "check", "NAME")
+        yield f"`{check}` shows the whole error output of a server."
+    slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
+    if slow:
+        yield f"Slow to start: {', '.join(slow)}; the first call to a server waits as long."
+
+
+def _of_others(finding: Finding) -> Iterator[str]:
+    """Yield sentences about changed definitions that only other clients were given, and about those that are gone.
+
+    A new one is not reported: a server may list a tool only to clients with a capability, such as roots.
+    """
+    noted = finding.differences
+    others = sorted({each.name for each in noted if each.is_of_another_client and each.before is not None})
+    if others and not finding.changes:
+        meaning = "" if finding.config.pin_tools else f" {ALREADY_SEEN}:"
+        yield f"another client got changed definitions: {enumerated(others)}.{meaning} {finding.config.review('them')}"
+    if gone := [each.name for each in noted if each.now is None]:
+        yield f"no longer listed: {enumerated(gone)}"
+
+
+def _section(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:
+    if not paragraphs:
+        return
+    terminal.text("")
+    terminal.heading(heading)
+    for paragraph in paragraphs:
+        terminal.paragraph(paragraph, indent=2)

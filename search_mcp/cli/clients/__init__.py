@@ -1,0 +1,1 @@
+"""`import`, `install` and `uninstall`: the files of AI clients."""

@@ -1,0 +1,1 @@
+"""`config`, `add`, `remove`, `enable` and `disable`: the configuration file."""

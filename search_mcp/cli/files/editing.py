@@ -1,0 +1,122 @@
+"""`remove`, `enable`, `disable`: edits of servers in the configuration file.
+
+Decides which keys change. A running search-mcp notices the edit by itself.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from search_mcp.cli import completion, consent
+from search_mcp.cli.files import stored_secrets
+from search_mcp.cli.files.own_file import bridged, in_turn, own_file, save, tell_of_bridges
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import merging
+from search_mcp.clients.document import Document
+from search_mcp.clients.merging import ROOT
+from search_mcp.config import location
+from search_mcp.model.errors import ConfigError
+
+_Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...", help="Names of servers in the config file.", autocompletion=completion.server_names
+    ),
+]
+
+
+@takes("config", "dry_run", "debug")
+def remove(options: Options, names: _Names) -> int:
+    """Remove servers from the config file."""
+    return _edit(options, names, _removed, "remove")
+
+
+@takes("config", "dry_run", "debug")
+def enable(options: Options, names: _Names) -> int:
+    """Enable servers."""
+    return _edit(options, names, _enabled, "enable")
+
+
+@takes("config", "dry_run", "debug")
+def disable(options: Options, names: _Names) -> int:
+    """Disable servers; they stay in the config file."""
+    return _edit(options, names, _disabled, "disable")
+
+
+_Entry = Mapping[str, object]
+_Change = Callable[[Document, str, _Entry, _Entry], Document]
+"""Changes a server, given its name, its entry, and its entry before the last edit."""
+
+
+@in_turn()
+def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) -> int:
+    screen, file = options.screen, own_file(options)
+    listed = ", ".join(dict.fromkeys(names))
+    present, before = file.document.members((ROOT,)), _entries(file.previous())
+    changed = file.document
+    for name in dict.fromkeys(names):
+        if name not in present:
+            otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {file.path}"
+            raise Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
+        changed = change(changed, name, _object(present[name]), _object(before.get(name)))
+    consent.show_added(file.document, changed, screen, with_switched_on=False)
+    save(file, changed, options)
+    if changed == file.document:
+        screen.text(f"{listed} {'is' if len({*names}) == 1 else 'are'} already {verb}d.")
+    elif options.dry_run:
+        screen.text(f"Would {verb} {listed} in {file.path}.")
+    else:
+        screen.text(f"{verb.capitalize()}d {listed} in {file.path}.")
+        tell_of_bridges(bridged(file.document, changed), screen)
+        left = changed.members((ROOT,))
+        removed = {name: entry for name, entry in present.items() if name not in left}
+        if removed:
+            stored_secrets.delete_unused(removed, left, screen)
+        _warn_of_problems(file.path, names, screen)
+    return FINE
+
+
+def _entries(document: Document | None) -> Mapping[str, Any]:
+    return _object(document.value.get(ROOT)) if document is not None else {}
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _removed(own: Document, name: str, _entry: _Entry, _before: _Entry) -> Document:
+    return own.drop((ROOT, name))
+
+
+def _enabled(own: Document, name: str, entry: _Entry, before: _Entry) -> Document:
+    return merging.switch_on(_as_before(own, name, entry, before) or own, name)
+
+
+def _as_before(own: Document, name: str, entry: _Entry, before: _Entry) -> Document | None:
+    """Remove a key that `disable` added, if nothing else changes with it."""
+    if {**before, "enabled": False} != entry or "enabled" in before:
+        return None
+    without = own.drop((ROOT, name, "enabled"))
+    return without if without.put((ROOT, name, "enabled"), False) == own else None
+
+
+def _disabled(own: Document, name: str, entry: _Entry, _before: _Entry) -> Document:
+    switch, value = ("disabled", True) if "disabled" in entry and "enabled" not in entry else ("enabled", False)
+    return own.put((ROOT, name, switch), value)
+
+
+def _warn_of_problems(path: Path, names: Sequence[str], screen: Terminal) -> None:
+    """Warn about problems that prevent edited servers from starting."""
+    try:
+        config = location.read(path, os.environ)
+    except ConfigError as exc:
+        screen.warning(str(exc))
+        return
+    for each in config.servers:
+        if each.name in names and each.enabled and each.problem is not None:
+            screen.warning(f"{each.name}: {each.problem}")

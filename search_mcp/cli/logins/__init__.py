@@ -1,0 +1,1 @@
+"""`auth`: logins at remote servers."""

@@ -1,0 +1,1 @@
+"""`semantic`: the sentence models of the search by meaning."""

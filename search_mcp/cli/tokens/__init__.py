@@ -1,0 +1,1 @@
+"""`tokens`: what tools cost in the context of a model."""

@@ -1,0 +1,102 @@
+"""`tokens`: the screen with the cost of the tools, and the savings by search."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from search_mcp.catalog.profiles import Listing
+from search_mcp.cli import inventory
+from search_mcp.cli.counting import counted
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.tokens import cost, plot, tokenizer
+from search_mcp.cli.tokens.cost import MODES, SESSIONS, ByMode, Cost
+
+
+@takes("config", "client", "servers", "refresh", "as_json", "debug")
+def tokens(
+    options: Options,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw a chart into this PNG or SVG file.")
+    ] = None,
+) -> int:
+    """Show how many tokens the tools cost in a model's context.
+
+    Tokens are counted if `tiktoken` is installed, and an estimate otherwise. Its table is downloaded once.
+    """
+    screen = options.screen
+    if picture is not None:
+        plot.check(picture)
+    loaded, _ = options.configuration()
+    with screen.progress(lambda: "loading the tokenizer"):
+        counting = tokenizer.find()
+    found, failures = inventory.look(
+        options, loaded, lambda running: (cost.count(running, counting), running.failures())
+    )
+    inventory.tell_age(found.age_seconds, screen)
+    if options.as_json:
+        screen.json(found.as_json())
+    else:
+        _show(found, screen)
+    if picture is not None:
+        plot.draw(found, picture)
+        screen.note(f"{picture}: saved")
+    return inventory.report_failures(loaded, failures, screen, has_data=bool(found.servers))
+
+
+def _show(cost: Cost, terminal: Terminal) -> None:
+    terminal.paragraph(_headline(cost))
+    terminal.text("")
+    marked = [f"{mode} *" if mode == cost.listing else mode for mode in MODES]
+    most_first = sorted(cost.servers, key=lambda each: -each.by_mode["full"])
+    terminal.table(
+        ("Server", "Tools", *marked),
+        [
+            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in most_first),
+            ("search-mcp's own tools", "", *_cells(cost.own_tools)),
+            ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
+            ("total", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
+        ],
+        ("Tools", *marked),
+    )
+    terminal.paragraph("* the list that this client gets", style="dim")
+    terminal.text("")
+    terminal.table(
+        ("Session with", *MODES),
+        [(_searches(count), *_cells({mode: cost.of_session(mode, count) for mode in MODES})) for count in SESSIONS],
+        MODES,
+    )
+    terminal.text("")
+    terminal.paragraph(f"Without search-mcp the servers cost {cost.directly:,} tokens.")
+    terminal.paragraph(
+        f"A search costs {cost.search:,} tokens with its answer: {_worth(cost, 'search')}, and {_worth(cost, 'light')}."
+    )
+    terminal.paragraph(cost.tokenizer.remark, style="dim")
+    if (addition := cost.tokenizer.addition) is not None:
+        terminal.paragraph(f"{addition.remedy[0].upper()}{addition.remedy[1:]}:", style="dim")
+        terminal.command_line(addition.command)
+
+
+def _headline(cost: Cost) -> str:
+    """Write the cost of the client's list, and its savings."""
+    tokens = cost.of_mode(cost.listing)
+    line = f"{cost.listing.capitalize()} list: {counted(tokens, 'token')}"
+    if not cost.directly or tokens == cost.directly:
+        return line
+    percent = round(abs(cost.directly - tokens) / cost.directly * 100)
+    return f"{line}, {percent}% {'less' if tokens < cost.directly else 'more'} than without search-mcp"
+
+
+def _cells(by_mode: ByMode) -> tuple[str, ...]:
+    return tuple(f"{by_mode[mode]:,}" for mode in MODES)
+
+
+def _worth(cost: Cost, mode: Listing) -> str:
+    if count := cost.break_even(mode):
+        return f'"{mode}" is cheaper than "full" up to {_searches(count)} a session'
+    return f'"{mode}" is never cheaper than "full"'
+
+
+def _searches(count: int) -> str:
+    return f"{count:,} search" if count == 1 else f"{count:,} searches"

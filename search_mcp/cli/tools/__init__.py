@@ -1,0 +1,1 @@
+"""`list`, `search`, `describe` and `call`."""

@@ -1,0 +1,1 @@
+"""`usage`: the recorded tool calls."""

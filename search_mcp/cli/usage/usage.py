@@ -1,0 +1,268 @@
+"""`usage`: which tools AI clients called, how often, how long it took, and how much came back.
+
+Decides the columns, and which servers are reported as never used. Nothing is started.
+"""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from search_mcp.cli import output
+from search_mcp.cli.checks import fitness
+from search_mcp.cli.counting import counted
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.usage import plot as usage_plot
+from search_mcp.cli.usage import report as usage_report
+from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.folders import usage_file
+from search_mcp.model.errors import for_shell
+from search_mcp.usage.store import KEPT_DAYS, LaterFormatError, delete, largest_results
+
+_NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
+_USUAL_DAYS = 30
+_DISPENSABLE = ("In", "Tokens", "p50")
+"""Columns left out on a narrow screen, in this order."""
+_HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The facts of the configuration that the command uses."""
+
+    enabled: Sequence[str]
+    """The servers that are enabled."""
+    records: bool
+    """Whether calls are recorded."""
+    named: tuple[str, ...] = ()
+    """The option that names the file in a command to copy."""
+    servers: Sequence[ServerConfig] = ()
+
+
+@takes("config", "as_json", "debug")
+def usage(
+    options: Options,
+    by: Annotated[
+        By, typer.Option("--by", metavar="WHAT", help="Sum up by tool (the default), server, client or day.")
+    ] = By.TOOL,
+    days: Annotated[
+        int,
+        typer.Option(
+            "--days",
+            min=1,
+            max=KEPT_DAYS,
+            metavar="N",
+            help=f"Only the last N days: {_USUAL_DAYS} by default, at most {KEPT_DAYS}.",
+        ),
+    ] = _USUAL_DAYS,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw the calls of each day into this SVG file."),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete all recorded calls and show nothing.")] = False,
+) -> int:
+    """Show which tools your AI clients have called.
+
+    The record has the calls of all config files. `--config` only chooses whose enabled servers are compared with it, to
+    name those without a call in the period.
+
+    `p50` is the median duration of the calls with a result; 95 % of them took `p95` or less.
+    """
+    screen, path = options.screen, usage_file()
+    if clear:
+        return _clear(path, screen)
+    if picture is not None:
+        output.check_suffix(picture, usage_plot.FORMATS)
+    setup, since = _setup(options), usage_report.beginning(time.time(), days)
+    try:
+        found = usage_report.read(path, since, by)
+        long_results = _long_results(path, since, setup)
+    except (sqlite3.Error, LaterFormatError) as exc:
+        raise Problem(f"{path} cannot be read: {exc}", _remedy(exc)) from exc
+    if options.as_json:
+        screen.json(as_json(found, by, days, path, setup, long_results))
+    else:
+        show(found, by, days, path, setup, screen, long_results)
+    if picture is not None:
+        output.write(picture, usage_plot.drawn(found.days).encode())
+        screen.note(f"{picture}: saved")
+    return FINE
+
+
+def _remedy(exc: Exception) -> str:
+    """Return what helps if the record cannot be read; only a damaged one is to be deleted."""
+    if isinstance(exc, LaterFormatError):
+        return "use the search-mcp that wrote it, or a later one"
+    if isinstance(exc, sqlite3.OperationalError):  # it is locked, or the disk fails
+        return "try again"
+    return "`search-mcp usage --clear` deletes it"
+
+
+def _clear(path: Path, screen: Terminal) -> int:
+    try:
+        found = delete(path)
+    except OSError as exc:
+        raise Problem(f"{path} cannot be deleted ({exc.strerror})", "delete it once no AI client runs") from exc
+    screen.text(f"{path}: deleted" if found else f"There is no record in {path}.")
+    return FINE
+
+
+def _setup(options: Options) -> Setup | None:
+    """Read the configuration; `None` without a good one, because calls were recorded all the same."""
+    read = options.usable_configuration()
+    return setup_of(read[0]) if read is not None else None
+
+
+def setup_of(config: Config) -> Setup:
+    """Return the facts about a configuration."""
+    file = next((each.file for each in config.servers), "")
+    enabled = [each.name for each in config.servers if each.enabled]
+    return Setup(enabled, config.settings.usage, ("--config", for_shell(file)) if file else (), config.servers)
+
+
+def _long_results(path: Path, since: float, setup: Setup | None) -> list[str]:
+    """Name the tools whose results were longer than a client takes.
+
+    Raises:
+        LaterFormatError, sqlite3.Error: the record cannot be read.
+    """
+    if setup is None:
+        return []
+    return [remark.text for remark in fitness.of_usage(largest_results(path, since), setup.servers)]
+
+
+def never_used(found: Report, setup: Setup | None) -> list[str]:
+    """Return the enabled servers without a call in the period; none if it has no calls at all."""
+    if setup is None or not found.total.count:
+        return []
+    return [each for each in setup.enabled if each not in found.servers]
+
+
+def as_json(
+    found: Report, by: By, days: int, path: Path, setup: Setup | None, long_results: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the report for scripts."""
+    return {
+        "file": str(path),
+        "isRecording": setup.records if setup is not None else None,
+        "days": days,
+        "since": _iso(found.since),
+        "by": by,
+        "clients": found.clients,
+        "total": found.total.as_json(),
+        "rows": [each.as_json() for each in found.rows],
+        "neverUsed": never_used(found, setup),
+        "longResults": [*long_results],
+    }
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def show(
+    found: Report,
+    by: By,
+    days: int,
+    path: Path,
+    setup: Setup | None,
+    terminal: Terminal,
+    long_results: Sequence[str] = (),
+) -> None:
+    """Show the report as a table."""
+    if not found.total.count:
+        terminal.text(f"No tool call was recorded in {_period(days)}.")
+    else:
+        terminal.paragraph(_headline(found, days))
+        terminal.text("")
+        headings = (*_NUMBERS, _HEADINGS[by])  # a long name is wrapped in the last column
+        terminal.table(headings, [_row(each) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.text("")
+        terminal.paragraph(
+            "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
+            "Out: of the results, as JSON. Tokens are an estimate: "
+            f"one for {CHARACTERS_A_TOKEN} characters of a result.",
+            style="dim",
+        )
+    for each in long_results:
+        terminal.text("")
+        terminal.paragraph(f"{each}.")
+    _show_unused(never_used(found, setup), setup, days, terminal)
+    terminal.text("")
+    if setup is not None and not setup.records:
+        earlier = f" Earlier ones are in {path}." if path.exists() else ""
+        terminal.paragraph(f'Calls are not recorded now ("usage": false).{earlier}', style="dim")
+    else:
+        terminal.paragraph(
+            f'Recorded for {KEPT_DAYS} days, without arguments and results, in {path}; "usage": false in the settings '
+            "switches this off.",
+            style="dim",
+        )
+
+
+def _headline(found: Report, days: int) -> str:
+    total = found.total
+    date = time.strftime("%Y-%m-%d", time.localtime(found.since))
+    errors = f", {counted(total.errors, 'error')}" if total.errors else ""
+    return (
+        f"{counted(total.count, 'call')} of {counted(found.clients, 'client')} in {_period(days)}"
+        f"{errors}; the first on {date}"
+    )
+
+
+def _period(days: int) -> str:
+    return "the last day" if days == 1 else f"the last {days} days"
+
+
+def _show_unused(unused: Sequence[str], setup: Setup | None, days: int, terminal: Terminal) -> None:
+    if not unused or setup is None:
+        return
+    was = "was" if len(unused) == 1 else "were"
+    terminal.text("")
+    terminal.paragraph(
+        f"{counted(len(unused), 'enabled server')} {was} not called in {_period(days)}. "
+        "To disable what you do not need:"
+    )
+    words = ("search-mcp", "disable", *map(for_shell, unused), *setup.named)
+    terminal.command_line(" ".join(words))
+
+
+def _row(calls: Calls) -> Sequence[str]:
+    return (
+        f"{calls.count:,}",
+        f"{calls.errors:,}" if calls.errors else "",
+        duration(calls.seconds(0.5)),
+        duration(calls.seconds(0.95)),
+        size(calls.characters_in),
+        size(calls.characters_out),
+        f"~{size(calls.tokens_out)}",
+        calls.name,
+    )
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time with its unit in two or three digits."""
+    if seconds is None:
+        return ""
+    if seconds < 0.9995:
+        milliseconds = seconds * 1000
+        return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def size(count: int) -> str:
+    """Write a number of characters or tokens in two or three digits."""
+    for unit, factor in (("", 1), ("k", 1000), ("M", 10**6)):
+        value = count / factor
+        if value < 999.5:
+            return f"{value:.1f}{unit}" if unit and value < 9.95 else f"{value:.0f}{unit}"
+    return f"{count / 10**9:.1f}G"

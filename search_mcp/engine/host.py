@@ -1,0 +1,362 @@
+"""The clients of an engine process: each has a session, and everything of it ends with its connection.
+
+Decides what is answered to a first line, and when there has been no client for so long that the process ends.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+
+from search_mcp.backends.dependencies import Dependencies, dependencies_of_user
+from search_mcp.background import FileQueue, run_in_thread
+from search_mcp.catalog.profiles import BY_NAME
+from search_mcp.config.gate import Gate
+from search_mcp.config.location import approvals, locate, origin, read, untrusted
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.subset import Subset, parse
+from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
+from search_mcp.engine import hello
+from search_mcp.engine.connection import Connection
+from search_mcp.engine.hello import Json
+from search_mcp.engine.meeting import build
+from search_mcp.engine.read_ahead import ReadAhead, read_ahead
+from search_mcp.folders import cache_folder
+from search_mcp.fronts.connection import Front
+from search_mcp.fronts.ending_signals import TERMINATION_SECONDS
+from search_mcp.fronts.serve import SILENCE_SECONDS, Client, attend
+from search_mcp.gateway.aggregator import Aggregator, later, load_own_results
+from search_mcp.gateway.reloading import LogSettings, follow_edits, select
+from search_mcp.gateway.session import Session
+from search_mcp.model.errors import ConfigError
+from search_mcp.model.servers import Status
+from search_mcp.pool.lease import PooledBackends
+from search_mcp.pool.pool import Pool
+from search_mcp.pool.pooled_server import PooledServer
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct, replace
+
+if TYPE_CHECKING:
+    from search_mcp.results.kept_results import KeptResults
+
+log = logging.getLogger(__name__)
+
+CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
+"""Times to read a client's configuration, and what is cached of its servers; the adapter waits two seconds in all."""
+SPARE_FILES = 64
+"""Files that this process must be able to open to take another client: pipes for it and for a dozen servers."""
+AHEAD_SECONDS = 5.0
+"""Longest time that the files read before are kept for the opening of the client, which follows at once."""
+LOG_LEVELS = (None, "debug", "info", "warning", "error")
+
+_Read = TypeVar("_Read")
+
+
+class Opened(Struct, frozen=True):
+    """What a client's first line means: its configuration, and how it is followed."""
+
+    config: Config
+    """The configuration with all servers of the file."""
+    follow: Gate
+    notices: tuple[str, ...]
+    subset: Subset | None
+
+
+def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
+    """Find and read the configuration of a client, as it would itself.
+
+    Raises:
+        ConfigError: it cannot be read, or it is wrong.
+    """
+    expression: str | None = first["subset"]
+    subset = parse(expression) if expression is not None else None
+    try:
+        return _opened(first, variables, subset)
+    except ConfigError as exc:
+        if subset is None:
+            raise
+        raise subset.veiled(exc) from exc  # an engine that is joined later may be told of it as an error of the client
+
+
+def _opened(first: Json, variables: Mapping[str, str], subset: Subset | None) -> Opened:
+    explicit, folder = first["config"], Path(first["folder"])
+    current = partial(Path, folder)
+    path = locate(explicit, variables, current)
+    config = read(path, variables)
+    follow = Gate(path, origin(path, explicit, variables, current), approvals())
+    config = follow.at_start(config)
+    notices = [f"! {warning}" for warning in config.warnings]
+    if (skipped := untrusted(explicit, variables, path, current)) is not None:
+        notices.append(f"! {skipped}")
+    notices += subset.report(config) if subset is not None else ()
+    return Opened(config, follow, tuple(notices), subset)
+
+
+class Hosted(Struct, eq=False):
+    """A client that is served."""
+
+    number: int
+    program: str
+    """The program that started the client's process of search-mcp."""
+    pid: int | None
+    """The process of that program."""
+    config: str
+    since: float
+    client: Client
+    aggregator: Aggregator
+    session: Session | None = None
+    """Its session; `None` for a command."""
+    subset: str | None = None
+    """Its option `--servers`."""
+
+    @property
+    def name(self) -> str:
+        """The name that the client says, else its program's."""
+        info = self.session.opening.info if self.session is not None and self.session.opening is not None else None
+        return payload.string(payload.object_or_empty(info).get("name")) or self.program
+
+
+def _facts_of(status: Status) -> Json:
+    known = {"sharing": status.sharing, "reason": status.explanation}
+    return {"name": status.server, "state": status.state.value, **{key: value for key, value in known.items() if value}}
+
+
+def _facts(server: PooledServer) -> Json:
+    status = replace(server.supervisor.status, sharing=server.describe_sharing())
+    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
+
+
+class Host:
+    """All clients of this process."""
+
+    def __init__(self, idle_seconds: float, log_to: LogSettings) -> None:
+        self._idle_seconds, self._log_to = idle_seconds, log_to
+        self._open = 0  # clients that are served, or will be
+        self._hosted: dict[Connection, Hosted] = {}
+        self._numbers = 0
+        self._newcomers: asyncio.Queue[tuple[Connection, Json] | None] = asyncio.Queue()
+        self._idle: asyncio.TimerHandle
+        self._signals: list[int] = []
+        self._is_ending = False
+        self.file_queue = FileQueue()
+        # One of each: a spawner starts a shell, which lives as long as this process.
+        self._dependencies = dependencies_of_user(self.file_queue)
+        self._kept_results: KeptResults | None = None
+        self._pool = Pool(later)
+        self._watches = Watches()
+        self._config: str | None = None
+        self._started = time.time()
+        self._build = build()  # now: the files may be replaced while this runs
+        self._end_if_idle()
+
+    # Connections
+
+    def _end_if_idle(self) -> None:
+        """End this process after `idle_seconds`, unless a client comes before."""
+        self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.stop)
+
+    def on_hello(self, connection: Connection, line: bytes) -> None:
+        try:
+            first = hello.decode_request(line)
+        except hello.UnreadableHelloError as exc:
+            log.warning("! the first line of a connection cannot be read: %s", exc)
+            connection.refuse(f"the engine cannot read the first line: {exc}")
+            return
+        match first.get("wants"):
+            case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
+                connection.refuse("it speaks another protocol")
+            case "serve" if not _may_open(SPARE_FILES):
+                log.warning(
+                    "! a client is not taken, because this process has too many open files; it runs its own servers"
+                )
+                connection.refuse("the engine has too many open files")
+            case "serve" if not self._is_ending:
+                self._open += 1
+                self._idle.cancel()
+                self._newcomers.put_nowait((connection, first))
+            case "status":
+                connection.answer(self._status())
+                connection.close()
+            case "stop":
+                connection.answer(self._status())  # it is closed at the end, for which the command waits
+                self.stop()
+            case _:
+                connection.close()
+
+    def _status(self) -> Json:
+        servers = [_facts(each) for each in self._pool.servers]
+        clients = [
+            {
+                "name": hosted.name,
+                "program": hosted.program,
+                "pid": hosted.pid,
+                "since": hosted.since,
+                "config": hosted.config,
+                "servers": [_facts_of(each) for each in hosted.aggregator.servers.statuses()],
+                **({"subset": hosted.subset} if hosted.subset is not None else {}),
+            }
+            for hosted in self._hosted.values()
+        ]
+        return {
+            "pid": os.getpid(),
+            "build": self._build,
+            "since": self._started,
+            "config": self._config,
+            "clients": clients,
+            "servers": servers,
+        }
+
+    # Clients
+
+    async def run(self) -> None:
+        """Serve clients until `stop`."""
+        async with self._pool.running(), anyio.create_task_group() as tasks:
+            while (newcomer := await self._newcomers.get()) is not None:
+                tasks.start_soon(self._guarded, *newcomer)
+            for hosted in self._hosted.values():
+                self._end(hosted)
+            self._pool.terminate()
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.abort)
+
+    def _load_kept_results(self) -> "KeptResults":
+        """Give the files of shortened results, which belong to the clients of this process."""
+        if self._kept_results is None:
+            self._kept_results = load_own_results()
+        return self._kept_results
+
+    def finish(self) -> None:
+        """Delete the shortened results, and wait for file operations, for a short time."""
+        if self._kept_results is not None:
+            self._kept_results.end()
+        self.file_queue.finish()
+
+    def stop(self) -> None:
+        """End all sessions, then `run`."""
+        self._is_ending = True
+        self._newcomers.put_nowait(None)
+
+    def _end(self, hosted: Hosted) -> None:
+        hosted.aggregator.terminate()
+        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.aggregator.abort)
+        self._signals.append(signal.SIGTERM)
+        hosted.client.signalled.set()
+        hosted.client.end()
+
+    async def _guarded(self, connection: Connection, first: Json) -> None:
+        try:
+            await self._serve(connection, first)
+        except Exception:  # a bug in one client's session must not end the others'
+            log.exception("! bug while serving a client")
+        finally:
+            connection.abort()
+            self._hosted.pop(connection, None)
+            self._open -= 1
+            if not self._open:
+                self._end_if_idle()
+
+    async def _serve(self, connection: Connection, first: Json) -> None:
+        """Serve one client until it is gone."""
+        variables = first["variables"]
+        profile_name = first["client"]
+        is_known = profile_name is None or profile_name in BY_NAME
+        if not is_known or first["log_level"] not in LOG_LEVELS:
+            connection.refuse("an option has an unknown value", misconfigured=True)
+            return
+        opened = await _read(partial(open_configuration, first, variables), connection)
+        if opened is None:
+            return
+        self._log_to.apply(opened.config)  # records its secrets before anything about it is logged
+        self._numbers += 1
+        number, name = self._numbers, str(first.get("parent") or "a client")
+        log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
+        opened.follow.report()
+        subset = opened.subset
+        config = opened.config if subset is None else select(subset, opened.config)
+        dependencies = self._dependencies_for(config, first)
+        cache = await _read_ahead(config.servers, dependencies)
+        if self._is_ending:
+            return
+        source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
+        aggregator = Aggregator(config, dependencies, source, self._load_kept_results)
+        client = Client(aggregator)
+        session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
+        limit, first_id = config.settings.max_message_bytes, first["first_id"]
+        path = str(opened.follow.path)
+        self._config = path
+        self._hosted[connection] = Hosted(
+            number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first["subset"]
+        )
+        answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
+        try:
+            client.reader, writer = await connection.open_streams(client)
+            front = client.front = Front(session, writer.write, limit, first_id)
+            session.tell_front = front.tell
+            connection.accept(answer)
+        except ConnectionError:
+            log.info("= client %d has ended before it was served", number)
+            return
+        except OSError as exc:
+            log.warning("! client %d cannot be given pipes, and runs its own servers: %s", number, exc)
+            connection.refuse(f"the engine cannot open pipes for this client: {exc}")
+            return
+        # The first answer does not need the backends, whose start would delay it.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
+        if cache is not None and session.opening is not None:
+            cache.drop()
+        follow = partial(
+            follow_edits, opened.follow, aggregator, config, self._log_to, variables, self._watches, subset=subset
+        )
+        await attend(aggregator, client, front, writer, self._signals, follow)
+        log.info("= client %d has ended", number)
+
+    def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
+        """Return the dependencies of servers that run as if the client had started them."""
+        return replace(
+            self._dependencies,
+            max_message_bytes=config.settings.max_message_bytes,
+            variables=dict(first["variables"]),
+            folder=str(first["folder"]),
+        )
+
+
+def _may_open(files: int) -> bool:
+    """Return whether this process may open so many files more."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(files):
+                opened.callback(os.close, os.dup(1))
+        except OSError:
+            return False
+    return True
+
+
+async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | None:
+    """Read a client's configuration; if that fails, let the client serve alone and return `None`."""
+    try:
+        with anyio.fail_after(CONFIGURATION_SECONDS):
+            return await run_in_thread(read)
+    except TimeoutError:
+        connection.refuse(f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s")
+    except ConfigError as exc:
+        connection.refuse(str(exc), misconfigured=True)
+    return None
+
+
+async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:
+    """Read what is cached of a client's servers; return `None` if the file system does not answer."""
+    with anyio.move_on_after(CACHE_SECONDS):
+        ahead = await run_in_thread(partial(read_ahead, cache_folder(), servers, dependencies))
+        asyncio.get_running_loop().call_later(AHEAD_SECONDS, ahead.drop)
+        return ahead
+    log.warning("! the catalogue cache does not answer; a client is served without it")
+    return None

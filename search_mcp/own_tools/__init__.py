@@ -1,0 +1,1 @@
+"""The tools of search-mcp itself: their definitions, arguments and answers, and the search behind `search_tools`."""

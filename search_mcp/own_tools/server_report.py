@@ -1,0 +1,138 @@
+"""The answer of `list_servers`: each server's state, tools, changes and instructions, as text and as data."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.model.errors import LONGEST_REASON, ask_user, shortened
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import ServerFacts, Status
+from search_mcp.model.visible import named, one_line, quoted
+from search_mcp.own_tools.arguments import LONGEST_NAME, MOST_NAMED
+
+SERVER_INSTRUCTIONS_LENGTH = 1500
+"""Characters of one server's own instructions."""
+INSTRUCTIONS_LENGTH = 12_000
+"""Characters of all servers' own instructions."""
+
+
+class ServerReport:
+    """The servers of one catalogue as they are now."""
+
+    def __init__(self, catalog: Catalog, facts: Mapping[str, ServerFacts]) -> None:
+        self._catalog, self._facts = catalog, facts
+        self._tools = Counter(item.server for item in catalog.tools())
+        self._skills = Counter(skill.server for skill in catalog.skills())
+        self._room = INSTRUCTIONS_LENGTH  # characters of instructions that are left
+
+    def write(self, statuses: Iterable[Status]) -> tuple[list[str], list[dict[str, Any]]]:
+        """Write a line and an object for each server."""
+        lines: list[str] = []
+        servers: list[dict[str, Any]] = []
+        for status in statuses:
+            changes = self._changes(status)
+            server = {**self._state(status), **self._configured(status), **changes, **self._instructions(status)}
+            servers.append(server)
+            noun = self._facts[status.server].noun
+            lines.append(_server_text(server, self._changes_text(changes, status.server), noun))
+        return lines or ["No servers are configured."], servers
+
+    def _state(self, status: Status) -> dict[str, Any]:
+        state = {"name": status.server, "state": status.state, "tools": self._tools[status.server]}
+        if self._skills[status.server]:
+            state["skills"] = self._skills[status.server]
+        # Nobody may have accepted the texts of a server that does not run.
+        if self._facts[status.server].description and status.state not in (State.HELD, State.DISABLED):
+            state["description"] = self._facts[status.server].description
+        if status.reason is not None:
+            state["lastError"] = status.reason
+        if status.remedy and status.state is not State.DISABLED:  # the user wants it to be off
+            state["remedy"] = ask_user(status.remedy)
+        if status.state is State.STOPPED and status.explanation is None:
+            state["note"] = "not started yet: a call starts it"
+        if status.sharing is not None:
+            state["sharing"] = status.sharing
+        return state
+
+    def _configured(self, status: Status) -> dict[str, Any]:
+        configured = {} if status.command is None else {"command": status.command}
+        if not self._facts[status.server].read_only:
+            return configured
+        return {**configured, "readOnly": True, "leftOut": len(self._catalog.hidden_by_read_only(status.server))}
+
+    def _instructions(self, status: Status) -> dict[str, Any]:
+        """Give a server's own instructions, as far as there is room for them."""
+        if status.capabilities is None:
+            return {}
+        own = _trimmed(status.capabilities.instructions, min(self._room, SERVER_INSTRUCTIONS_LENGTH))
+        self._room -= len(own)
+        return {"instructions": own} if own else {}
+
+    def _changes(self, status: Status) -> dict[str, Any]:
+        """Give the tools, prompts and texts that differ from those first seen; of new ones only the number.
+
+        Names of new tools are the server's own words, which the user has not accepted.
+        """
+        name, found = status.server, dict[str, Any]()
+        for kind, noun in ((Kind.TOOLS, "Tools"), (Kind.PROMPTS, "Prompts")):
+            if changed := sorted(self._catalog.changed(name, kind)):
+                found[f"changed{noun}"] = changed
+            if new := self._catalog.new(name, kind):
+                found[f"new{noun}"] = len(new)
+        if status.is_about_changed:
+            found["changedInstructions"] = True
+        return {**found, "withheld": self._catalog.is_pinned(name)} if found else {}
+
+    def _changes_text(self, changes: Mapping[str, Any], server: str) -> str:
+        """Write the changes of a server as a sentence."""
+        if not changes:
+            return ""
+        changed: list[str] = []
+        new: list[str] = []
+        for noun in ("Tool", "Prompt"):
+            if keys := changes.get(f"changed{noun}s"):
+                names = ", ".join(named(key, LONGEST_NAME) for key in keys[:MOST_NAMED])
+                changed.append(f"{noun.lower()}{'s' if len(keys) > 1 else ''} {names}")
+            if number := changes.get(f"new{noun}s", 0):
+                new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
+        if "changedInstructions" in changes:
+            changed.append("title or instructions")
+        return self._catalog.sentence_for_model(server, changed, new)
+
+
+def _trimmed(text: str, length: int) -> str:
+    """Cut a server's instructions at a word."""
+    text = text[: 2 * length].strip()
+    if len(text) <= length:
+        return text
+    head = text[: max(0, length - 1)]
+    return f"{head.rpartition(' ')[0] or head}…" if head else ""
+
+
+def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
+    """Write one line about a server; line breaks in the server's own texts are removed."""
+    text = f"{named(server['name'], LONGEST_NAME)}: {server['state']}"
+    text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+    if "skills" in server:
+        text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
+    if "description" in server:
+        text += f"; {server['description']}"
+    why = shortened(server.get("lastError", ""))
+    if why and server["state"] not in (State.HELD, State.DISABLED):  # whose reasons are words of search-mcp alone
+        why = quoted(why, LONGEST_REASON)
+    if said := ". ".join(filter(None, (why, server.get("remedy")))):
+        text += f" ({said})"
+    if "command" in server:
+        text += f"; its {noun}: {server['command']}"
+    if "note" in server:
+        text += f" ({server['note']})"
+    if "sharing" in server:
+        text += f"; {server['sharing']}"
+    if "readOnly" in server:
+        text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
+    if changes:
+        text += f"; {changes}"
+    if "instructions" in server:
+        text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
+    return one_line(text)

@@ -1,0 +1,279 @@
+"""The meanings of queries for the search, from the process that makes vectors.
+
+The meaning of a query is its similarity to each tool, as `search/meaning` defines it.
+
+A search never waits long: without an answer in time, or without a process, it has no meaning and ranks by words. The
+process is started by the first query, and again by the next one after it ended because it was idle.
+"""
+
+import contextlib
+import itertools
+import logging
+import math
+import weakref
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from search_mcp.model.calls import CallLater
+from search_mcp.search import Meaning
+from search_mcp.search.meaning import POOL
+from search_mcp.search.query import LONGEST_QUERY
+from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
+from search_mcp.semantic.vector_process import VectorProcess
+from search_mcp.wire import payload
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 0.15
+"""Time that a search of a client waits for the meaning of its query."""
+MOST_MISSING = 0.1
+"""Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
+MOST_FAILURES = 3
+"""Processes that may end with an error, one after another; then none is started for some time."""
+RETRY_SECONDS = 600.0
+MOST_REPORTED = 20
+"""Different problems that are logged, once each."""
+
+
+_ANSWER: Any = Compared | Problem | Failure
+
+Use = Callable[[Meaning | None], None]
+Stop = Callable[[], None]
+Give = Callable[[Local | Address | None], None]
+Opening = Callable[[Give], None]
+"""Gives the first line of the process, now or later; `None` if there is none, for a reason that was logged."""
+
+
+class Comparable(Protocol):
+    """The texts of one catalogue."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts that queries are compared with, by name."""
+        ...
+
+    @property
+    def texts_version(self) -> int:
+        """A number that changes with the texts."""
+        ...
+
+
+class Similarities(Mapping[str, float]):
+    """The similarities of one query by name, of which few are looked up; those without a vector are missing."""
+
+    def __init__(self, positions: Mapping[str, int], numbers: Sequence[float]) -> None:
+        self._positions, self._numbers = positions, numbers
+
+    def __getitem__(self, name: str) -> float:
+        number = self._numbers[self._positions[name]]
+        if math.isnan(number):
+            raise KeyError(name)
+        return number
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._positions if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Sent:
+    """The texts of a catalogue as the process has them: its number, and the names in the order of the texts."""
+
+    def __init__(self, number: int, version: int, names: Sequence[str]) -> None:
+        self.number, self.version, self.names = number, version, names
+        self.positions = {name: position for position, name in enumerate(names)}
+
+
+class Meanings:
+    """Meanings of queries over any number of catalogues. Used from one event loop."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        opening: Opening,
+        later: CallLater,
+        from_thread: Callable[[Callable[[], None]], object],
+    ) -> None:
+        """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
+        self.users = 0
+        self.problem = ""
+        """The reason why queries have no meaning now; empty if there is none, or none is known."""
+        self._command, self._opening, self._later, self._from_thread = command, opening, later, from_thread
+        self._first: Local | Address | None = None  # line of the process
+        self._is_opening = self._has_ended = False
+        self._running: VectorProcess | None = None
+        self._sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()  # to that process
+        self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
+        self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
+        self._failures = 0
+        self._reported: set[str] = set()
+        self._stop_retry: Stop = _nothing
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether a process runs, or may be started."""
+        return self._running is not None or (self._failures < MOST_FAILURES and not self._has_ended)
+
+    def ask(
+        self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
+        if (running := self._started()) is None or running.is_behind:
+            use(None)
+            return _nothing
+        number, (sent, bytes_before) = next(self._numbers), self._send_texts(running, catalogue)
+
+        def give_up() -> None:
+            if self._waiting.pop(number, None) is not None:
+                use(None)
+
+        def stop() -> None:
+            if (waiting := self._waiting.pop(number, None)) is not None:
+                waiting[1]()
+
+        self._waiting[number] = use, self._later(patience_seconds, give_up), sent
+        # A command line may have bytes that are no text.
+        text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
+        running.ask(Query(number, sent.number, text, POOL), bytes_before)
+        return stop
+
+    def end(self) -> None:
+        """End the process, and start none later; queries that wait get no meaning."""
+        self._has_ended = True
+        self._stop_retry()
+        self._end_process()
+
+    def _end_process(self) -> None:
+        if self._running is not None:
+            self._running.end()
+        self._forget()
+
+    def _send_texts(self, running: VectorProcess, catalogue: Comparable) -> tuple[_Sent, int]:
+        """Return the texts that the process has of a catalogue; send them if they changed, and return their bytes."""
+        sent, length = self._sent.get(catalogue), 0
+        if sent is None or sent.version != catalogue.texts_version:
+            if sent is None:
+                number = next(self._catalogues)
+                weakref.finalize(catalogue, running.send, Forget(number)).atexit = False
+            else:
+                number = sent.number
+            sent = self._sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
+            length = running.send(Texts(number, list(catalogue.texts.values())))
+        return sent, length
+
+    def _started(self) -> VectorProcess | None:
+        if self._running is None and self._failures < MOST_FAILURES and not self._has_ended:
+            if self._first is None and not self._is_opening:
+                self._is_opening = True
+                self._opening(self._open)
+            if self._first is not None:
+                self._start(self._first)
+        return self._running
+
+    def _open(self, first: Local | Address | None) -> None:
+        self._is_opening, self._first = False, first
+        if first is None:
+            self._note_failures(self._failures + 1)
+
+    def _start(self, first: Local | Address) -> None:
+        try:
+            self._running = running = VectorProcess(self._command)
+        except OSError as exc:
+            self._fail(str(exc))
+            return
+        self._sent = weakref.WeakKeyDictionary()
+        running.send(first)
+        running.start(lambda line: self._take(running, line))
+
+    def _take(self, running: VectorProcess, line: bytes) -> None:
+        """Pass a line on to the event loop; called by a thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: search-mcp ends
+            self._from_thread(lambda: self._on_line(running, line))
+
+    def _on_line(self, running: VectorProcess, line: bytes) -> None:
+        if running is not self._running:
+            return
+        if not line:
+            if running.has_failed:
+                self._fail(running.how_it_ended)
+            self._forget()
+            return
+        try:
+            answer: Compared | Problem | Failure = payload.typed(line, _ANSWER)
+            meaning = self._meaning(answer) if isinstance(answer, Compared) else None
+        except ValueError as exc:
+            self._fail(f"its process wrote a wrong line: {exc}")
+            self._end_process()
+            return
+        if isinstance(answer, Failure):
+            self._note_failures(MOST_FAILURES)  # a missing model or library: another process would fail alike
+            self.problem = answer.failure
+            self._report(answer.failure)
+            self._end_process()
+        elif isinstance(answer, Problem):
+            self.problem = answer.problem if answer.is_given_up else ""
+            if answer.problem:
+                self._report(answer.problem)
+        else:
+            self._failures = 0
+            running.note_answer(answer.number)
+            if (waiting := self._waiting.pop(answer.number, None)) is not None:
+                use, stop_timer, _ = waiting
+                stop_timer()
+                if meaning is not None:
+                    self.problem = ""
+                use(meaning)
+
+    def _meaning(self, answer: Compared) -> Meaning | None:
+        """Return the meaning of a query that waits; `None` without one, or if too few texts have a vector.
+
+        Raises:
+            ValueError: it is no answer for the texts of the query.
+        """
+        waiting = self._waiting.get(answer.number)
+        return None if waiting is None else _meaning(answer, waiting[2])
+
+    def _fail(self, why: str) -> None:
+        self._note_failures(self._failures + 1)
+        self.problem = why
+        self._report(why)
+
+    def _note_failures(self, count: int) -> None:
+        self._failures = count
+        if count >= MOST_FAILURES and not self._has_ended:
+            self._stop_retry()
+            self._stop_retry = self._later(RETRY_SECONDS, self._retry)
+
+    def _retry(self) -> None:
+        self._failures = 0
+        self.problem = ""
+
+    def _report(self, why: str) -> None:
+        if why not in self._reported and len(self._reported) < MOST_REPORTED:
+            self._reported.add(why)
+            log.warning("! search by meaning: %s; tools may be ranked by words alone", why)
+
+    def _forget(self) -> None:
+        """Answer what waits, and start another process with the next query."""
+        self._running = None
+        waiting, self._waiting = self._waiting, {}
+        for use, stop_timer, _ in waiting.values():
+            stop_timer()
+            use(None)
+
+
+def _meaning(answer: Compared, sent: _Sent) -> Meaning | None:
+    texts = range(len(sent.names))
+    if len(answer.similarities) != 4 * len(texts) or not all(each in texts for each in answer.nearest):
+        raise ValueError("the similarities are those of other texts")
+    if answer.missing > len(sent.names) * MOST_MISSING:
+        return None
+    nearest = [sent.names[position] for position in answer.nearest]
+    similarities = Similarities(sent.positions, array("f", answer.similarities))
+    return Meaning(similarities, nearest, answer.knows_all_languages)
+
+
+def _nothing() -> None:
+    """Do nothing: the meaning was given."""

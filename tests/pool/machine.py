@@ -1,0 +1,106 @@
+"""Clients in this process that share real servers: one pool, and an aggregator for each client."""
+
+import asyncio
+import json
+import os
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from real.conversation import INFO, Era
+
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.process.launching import Spawner
+from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.fronts.connection import Front
+from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.pool.lease import PooledBackends
+from search_mcp.pool.pool import Pool
+
+SECONDS = 120
+Message = dict[str, Any]
+Script = Sequence[tuple[str, Message]]
+
+
+class Client:
+    """A client of an aggregator in this process."""
+
+    def __init__(self, era: Era, aggregator: Aggregator) -> None:
+        self._era = era
+        self.lines: list[bytes] = []
+        self.gives: dict[str, Message] = {}
+        """Its answers to questions, by method; it refuses others."""
+        self._was_asked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
+        self._answers: dict[int, asyncio.Future[bytes]] = {}
+        session = aggregator.open_session()
+        self._front = Front(session, self._hear, 64 << 20)
+        session.tell_front = self._front.tell
+        self._ids = 0
+
+    def _hear(self, line: bytes) -> None:
+        self.lines.append(line)
+        message = json.loads(line)
+        if "method" not in message:
+            self._answers.pop(message["id"]).set_result(line)
+        elif "id" in message:
+            given = self.gives.get(message["method"])
+            answer = {"error": {"code": -32601, "message": "not here"}} if given is None else {"result": given}
+            self.says({"id": message["id"], **answer})
+            self._was_asked[message["method"]].set()
+
+    async def until_asked(self, method: str) -> None:
+        """Wait for the first question of this method."""
+        with anyio.fail_after(SECONDS):
+            await self._was_asked[method].wait()
+
+    def heard(self) -> list[Message]:
+        """Return all messages that it received."""
+        return [json.loads(line) for line in self.lines]
+
+    def says(self, message: Message) -> None:
+        self._front.peer.feed(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+
+    async def ask(self, method: str, params: Message) -> bytes:
+        """Send a request; return the line of its answer."""
+        self._ids += 1
+        answer = self._answers[self._ids] = asyncio.get_running_loop().create_future()
+        meta = self._era.meta()
+        self.says({"id": self._ids, "method": method, "params": {**params, **({"_meta": meta} if meta else {})}})
+        with anyio.fail_after(SECONDS):
+            line: bytes = await answer
+        return line
+
+    async def play(self, script: Script) -> list[bytes]:
+        """Open, then play a script; return the answers."""
+        answers = []
+        if not self._era.meta():
+            opening = {
+                "protocolVersion": self._era.revision,
+                "capabilities": self._era.capabilities,
+                "clientInfo": INFO,
+            }
+            answers.append(await self.ask("initialize", opening))
+            self.says({"method": "notifications/initialized"})
+        answers += [await self.ask(method, params) for method, params in script]
+        return answers
+
+
+class Machine:
+    """The pool of one engine process, and its clients."""
+
+    def __init__(self, server: ServerConfig, cache: Path) -> None:
+        self._config = Config((server,), Settings(first_list_seconds=60.0), ())
+        self.pool = Pool(later)
+        variables = dict(os.environ)
+        self._dependencies = Dependencies(spawn=Spawner(), cache=CatalogCache(cache), variables=variables)
+
+    @asynccontextmanager
+    async def client(self, era: Era) -> AsyncIterator[Client]:
+        source = PooledBackends(self.pool, self._dependencies)
+        aggregator = Aggregator(self._config, self._dependencies, source)
+        async with aggregator.running():
+            yield Client(era, aggregator)

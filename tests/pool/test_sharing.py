@@ -1,0 +1,153 @@
+"""Which clients may share a server: evidence and launch keys."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from search_mcp.backends.cache import CatalogCache, SharingRecord, fingerprint
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.config.schema import OAuth, Remote, ServerConfig
+from search_mcp.model.names import Era
+from search_mcp.model.servers import Opening
+from search_mcp.pool.sharing import Verdict, judge, launch_key
+from search_mcp.wire.payload import encode
+from search_mcp.wire.structs import replace
+
+LOCAL = ServerConfig(name="alpha", command=sys.executable, args=("-m", "alpha"), env={"TOKEN": "x"})
+REMOTE = ServerConfig(name="alpha", command="", remote=Remote(url="https://example.com/mcp"))
+NO_SESSION = SharingRecord(has_session=False)
+KEEPS_NOTHING = (
+    "it is opened in revision 2026-07-28 and keeps nothing between calls; clients for which it is opened in an older "
+    "revision do not share it"
+)
+ASKED = SharingRecord("it asks for roots", has_session=False)
+
+
+@pytest.mark.parametrize(
+    ("config", "era", "record", "verdict", "why"),
+    [
+        (
+            LOCAL,
+            Era.MODERN,
+            SharingRecord(),
+            Verdict.SHARED,
+            KEEPS_NOTHING,
+        ),
+        (LOCAL, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
+        (LOCAL, None, SharingRecord(), Verdict.UNKNOWN, "it has not answered yet"),
+        (LOCAL, Era.LEGACY, NO_SESSION, Verdict.PRIVATE, "it may keep state between calls"),
+        (
+            REMOTE,
+            Era.MODERN,
+            SharingRecord(),
+            Verdict.SHARED,
+            KEEPS_NOTHING,
+        ),
+        (REMOTE, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
+        (REMOTE, Era.LEGACY, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
+        (REMOTE, None, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
+        (REMOTE, Era.LEGACY, ASKED, Verdict.PRIVATE, "it asks for roots"),
+        (LOCAL, Era.MODERN, ASKED, Verdict.PRIVATE, "it asks for roots"),
+        (replace(LOCAL, share=True), Era.LEGACY, ASKED, Verdict.SHARED, '"share" is true'),
+        (replace(LOCAL, share=True), None, SharingRecord(), Verdict.SHARED, '"share" is true'),
+        (replace(LOCAL, share=False), Era.MODERN, SharingRecord(), Verdict.PRIVATE, '"share" is false'),
+    ],
+)
+def test_evidence(config: ServerConfig, era: Era | None, record: SharingRecord, verdict: Verdict, why: str) -> None:
+    judged = judge(config, era, record)
+    assert (judged.verdict, judged.why) == (verdict, why)
+
+
+CLIENT = Opening(Era.LEGACY, "2025-11-25", {"roots": encode({})}, encode({"name": "a client"}))
+WORLD = Dependencies(variables={"HOME": "/home/a", "PATH": "/bin"}, home="/home/a")
+
+
+def key(config: ServerConfig = LOCAL, world: Dependencies = WORLD, client: Opening = CLIENT) -> bytes | None:
+    return launch_key(config, world, client, b"secret")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        key(replace(LOCAL, name="beta")),
+        key(replace(LOCAL, share=True)),
+        key(replace(LOCAL, args=("-m", "beta"))),
+        key(replace(LOCAL, env={"TOKEN": "y"})),
+        key(replace(LOCAL, cwd="/tmp")),
+        key(replace(LOCAL, protocol="2025-11-25")),
+        key(world=replace(WORLD, variables={"HOME": "/home/b", "PATH": "/bin"})),
+        key(world=replace(WORLD, variables={"HOME": "/home/a", "PATH": "/sbin"})),
+        key(world=replace(WORLD, folder="/work")),
+        key(replace(LOCAL, inherit_env=True), replace(WORLD, variables={**WORLD.variables, "MORE": "x"})),
+        key(client=replace(CLIENT, era=Era.MODERN)),
+        key(client=replace(CLIENT, revision="2025-06-18")),
+        key(client=replace(CLIENT, capabilities={})),
+        key(client=replace(CLIENT, capabilities={"roots": encode({"listChanged": True})})),
+        launch_key(LOCAL, WORLD, CLIENT, b"another"),
+        key(REMOTE),
+    ],
+)
+def test_clients_differ_in_what_a_server_is_given(other: bytes | None) -> None:
+    assert None not in (key(), other)
+    assert key() != other
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        key(replace(LOCAL, description="x", startup="lazy", pin_tools=True)),
+        key(world=replace(WORLD, variables={**WORLD.variables, "SECRET": "x"})),
+        key(replace(LOCAL, cwd="/work"), replace(WORLD, folder="/elsewhere")),
+        key(client=replace(CLIENT, info=encode({"name": "another client"}))),
+    ],
+)
+def test_clients_do_not_differ_in_what_a_server_is_not_given(same: bytes | None) -> None:
+    assert same in (key(), key(replace(LOCAL, cwd="/work")))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": "https://example.com/other"},
+        {"headers": {"X-Key": "y"}},
+        {"ca_file": "/corp.pem"},
+        {"oauth": None},
+        {"oauth": OAuth(client_id="x")},
+        {"transport": "http"},
+    ],
+    ids=str,
+)
+def test_clients_differ_in_how_a_server_is_reached(change: dict[str, Any]) -> None:
+    assert REMOTE.remote is not None
+    assert key(REMOTE) != key(replace(REMOTE, remote=replace(REMOTE.remote, **change)))
+
+
+def test_a_server_that_cannot_start_has_no_key() -> None:
+    assert key(replace(LOCAL, command="no-such-program")) is None
+    assert key(replace(LOCAL, problem="it has a fault")) is None
+
+
+def test_a_key_shows_no_secret() -> None:
+    found = key(replace(LOCAL, env={"TOKEN": "hunter2-hunter2"}))
+    assert found is not None
+    assert b"hunter2" not in found
+
+
+def test_what_was_seen_is_remembered_for_the_program(cache: CatalogCache) -> None:
+    one, other = (fingerprint(LOCAL, program, CLIENT) for program in ("/bin/a", "/bin/b"))
+    assert cache.load_sharing(one) == SharingRecord()
+    cache.store_sharing(one, ASKED)
+    assert cache.load_sharing(one) == ASKED
+    assert cache.load_sharing(other) == SharingRecord()
+
+
+@pytest.fixture
+def cache(tmp_path: Any) -> CatalogCache:
+    return CatalogCache(tmp_path)
+
+
+def test_values_that_are_no_utf_8_are_distinguished() -> None:
+    """The names of two folders that are both shown as `/work\ufffd`."""
+    folders = [replace(WORLD, folder=f"/work{character}") for character in "\udcfe\udcff\ufffd"]
+    assert len({key(world=world) for world in folders}) == 3
