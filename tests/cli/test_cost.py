@@ -160,7 +160,7 @@ def test_a_cache_that_cannot_be_written_does_not_hinder_the_count(place: Place, 
 
 
 def test_the_choice_of_the_cache_is_not_passed_to_servers(place: Place) -> None:
-    script = "import os; from search_mcp.cli import tokenizer; tokenizer.find(); print(os.environ.get({!r}))"
+    script = "import os; from search_mcp.cli.tokens import tokenizer; tokenizer.find(); print(os.environ.get({!r}))"
     command = (sys.executable, "-c", script.format(CACHE_VARIABLES[0]))
     assert place.run(command=command).out == "None\n"
 

@@ -117,7 +117,7 @@ def test_a_process_in_a_container_has_another_name() -> None:
             "--mount",
             sys.executable,
             "-c",
-            "from search_mcp.fronts import meeting as m; print(m.confinement())",
+            "from search_mcp.engine import meeting as m; print(m.confinement())",
         ],
         capture_output=True,
         text=True,
