@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 from search_mcp.collector import NEW_OBJECTS, THRESHOLDS
 from search_mcp.fronts.standard_streams import missing
@@ -60,8 +59,9 @@ def _run(arguments: Sequence[str] | None, is_complete: bool) -> int:
         serves, arguments = False, ["serve", "--help"]
     if not serves or COMPLETION_VARIABLE in os.environ:
         gc.set_threshold(NEW_OBJECTS)  # a command ends before there is much garbage
-        code: int = import_module("search_mcp.cli").main(arguments)
-        return code
+        from search_mcp.cli import main
+
+        return main(arguments)
     arguments = arguments[1:] if arguments[:1] == ["serve"] else arguments
     shared = _serve_shared(arguments) if is_complete else None
     return serve_alone(arguments) if shared is None else shared
@@ -69,33 +69,36 @@ def _run(arguments: Sequence[str] | None, is_complete: bool) -> int:
 
 def _serve_shared(arguments: Sequence[str]) -> int | None:
     """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
-    setting = import_module("search_mcp.engine.setting")
+    from search_mcp.engine import setting
+
     file = setting.shared_file(arguments, os.environ)
     if file is None:
         return None
-    adapter = import_module("search_mcp.engine.adapter")
-    options = setting.plain_options(arguments)
+    from search_mcp.engine import adapter
+
+    options = setting.plain_options(arguments) or {}
     given = adapter.Options(*map(options.get, setting.OPTIONS))
-    code: int | None = adapter.run(given, file, WAITING if os.isatty(0) else "")
-    return code
+    return adapter.run(given, file, WAITING if os.isatty(0) else "")
 
 
 def serve_alone(arguments: Sequence[str]) -> int:
     """Run `serve` with an engine of its own; `arguments` are its options."""
     gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
-        profiles = import_module("search_mcp.catalog.profiles").BY_NAME
-        options = import_module("search_mcp.serve_options").parse(arguments, profiles)
+        from search_mcp.catalog.profiles import BY_NAME
+        from search_mcp.serve_options import parse
+
+        options = parse(arguments, BY_NAME)
         if os.isatty(0):
             sys.stderr.write(WAITING)
-        server = import_module("search_mcp.fronts.serve")
+        from search_mcp.fronts.serve import run
+
         gc.freeze()
     finally:
         gc.enable()
     gc.set_threshold(*THRESHOLDS)
-    profile = profiles[options.client] if options.client else None
-    code: int = server.run(options.config, profile, options.log_level, options.servers)
-    return code
+    profile = BY_NAME[options.client] if options.client else None
+    return run(options.config, profile, options.log_level, options.servers)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
@@ -203,7 +202,8 @@ def locked(lock: Path, patience_seconds: float) -> Iterator[None]:
     Raises:
         TimeoutError: another process held it all the time.
     """
-    filelock = import_module("filelock")  # loaded with the first write, not at the start
+    import filelock  # loaded with the first write, not at the start
+
     with contextlib.ExitStack() as held:
         try:
             make_folder(lock.parent)

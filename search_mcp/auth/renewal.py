@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,7 +78,9 @@ def _renew(change: Change, settings: LoginSettings, need: Need) -> Renewed:
         is_usable = digest(login.access_token) != need.refused and not login.is_due(now)
         if is_usable and {*need.scopes} <= {*login.wanted_scopes}:
             return Renewed(outcome="renewed")
-    fetcher = import_module("search_mcp.auth.fetching").Fetcher(settings.url, settings.ca_file)
+    from search_mcp.auth.fetching import Fetcher
+
+    fetcher = Fetcher(settings.url, settings.ca_file)
     if settings.grant == "client_credentials":
         challenge = Challenge("bearer", {"scope": " ".join(need.scopes)})
         steps = log_in_as_client(settings, reach=fetcher.reach, now=now, challenge=challenge, before=login)

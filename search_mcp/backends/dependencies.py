@@ -5,7 +5,6 @@ import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,8 +67,9 @@ class _RunnerLoadedWhenNeeded:
         self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
     ) -> bytes:
         if self._run is None:
-            loaded: Any = import_module("search_mcp.backends.process.commands")
-            self._run = loaded.CommandRunner()
+            from search_mcp.backends.process.commands import CommandRunner
+
+            self._run = CommandRunner()
         return await self._run(words, variables, home, folder, most_bytes)
 
 

@@ -9,8 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -337,7 +336,9 @@ class KnownLists:
             self._troubles.pop(kind, None)
             heard = self._heard.pop(kind)
             if self._is_http and self.era is Era.MODERN and kind is Kind.TOOLS:
-                heard = await import_module("search_mcp.dialects.http_headers").without_invalid(heard)
+                from search_mcp.dialects.http_headers import without_invalid
+
+                heard = await without_invalid(heard)
             await self._note(kind, replace(heard, read_at=self._dependencies.clock()))
 
     def mark_stale(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
@@ -412,17 +413,21 @@ class KnownLists:
 
     def _listed(self, kind: Kind, server_list: ServerList | None) -> "Listed":
         """Return what is compared together: title and instructions, and missing prompts, go with the tools."""
+        from search_mcp.backends import pin_records  # with the first list, not at the start
+
         listed: Listed
         if kind is Kind.PROMPTS:
-            listed = rules().Listed(prompts=server_list)
+            listed = pin_records.Listed(prompts=server_list)
         else:
             no_prompts = ServerList(()) if Kind.PROMPTS not in self._offered else None
-            listed = rules().Listed(server_list, no_prompts, self._said)
+            listed = pin_records.Listed(server_list, no_prompts, self._said)
         return listed
 
     def _put_judged(self, kind: Kind, server_list: ServerList | None, listed: "Listed", verdict: "Verdict") -> None:
+        from search_mcp.backends import pin_records  # with the first list, not at the start
+
         self._show_about(listed, verdict)
-        self._put(kind, None if server_list is None else rules().marked(server_list, kind, verdict))
+        self._put(kind, None if server_list is None else pin_records.marked(server_list, kind, verdict))
 
     def _put(self, kind: Kind, server_list: ServerList | None) -> None:
         """Publish a list within the limits, and every other list that the limits now cut differently."""
@@ -471,11 +476,13 @@ class KnownLists:
             await self._compare_again(is_first=False)
 
     async def _compare_again(self, *, is_first: bool) -> None:
+        from search_mcp.backends import pin_records  # with the first list, not at the start
+
         trust = self._dependencies.trust
         if trust is None or not self._lists:
             return
         server_lists = {kind: self._lists.get(kind) for kind in COMPARED}
-        listed: Listed = rules().Listed(server_lists[Kind.TOOLS], server_lists[Kind.PROMPTS], self._said)
+        listed: Listed = pin_records.Listed(server_lists[Kind.TOOLS], server_lists[Kind.PROMPTS], self._said)
         verdict = await self._dependencies.run_blocking(partial(self._judged, trust, listed, keeps=False))
         before = self.capabilities, self.is_about_changed
         if self._lists.get(Kind.TOOLS) is server_lists[Kind.TOOLS]:
@@ -484,15 +491,17 @@ class KnownLists:
         for kind, server_list in server_lists.items():
             if server_list is None or self._lists.get(kind) is not server_list:
                 continue  # it was read meanwhile, and compared then
-            marked = rules().marked(server_list, kind, verdict)
+            marked = pin_records.marked(server_list, kind, verdict)
             if is_first or marked is not server_list or (is_other_about and kind is Kind.TOOLS):
                 self._put(kind, marked)
 
     def _show_about(self, listed: "Listed", verdict: "Verdict") -> None:
         """Set the shown title and instructions by the comparison, unless a newer connection declared others."""
+        from search_mcp.backends import pin_records  # with the first list, not at the start
+
         if listed.capabilities is None or listed.capabilities is not self._said:
             return
-        section, self._accepted_about = rules().ABOUT, verdict.about
+        section, self._accepted_about = pin_records.ABOUT, verdict.about
         self.is_about_changed = section in verdict.changed.get(section, ()) or section in verdict.new.get(section, ())
         if self._is_pinned and (self.is_about_changed or verdict.trouble):
             title, instructions = verdict.about or ("", "")
@@ -513,9 +522,11 @@ class KnownLists:
         Raises:
             OSError: the record cannot be read.
         """
+        from search_mcp.backends import pin_records  # with the first list, not at the start
+
         if self._dependencies.trust is None:
             return []
-        listed = rules().Listed(self._lists.get(Kind.TOOLS), self._lists.get(Kind.PROMPTS), self._said)
+        listed = pin_records.Listed(self._lists.get(Kind.TOOLS), self._lists.get(Kind.PROMPTS), self._said)
         return list(self._dependencies.trust.opened(self._config, self._label, listed))
 
     def is_compared(self, kind: Kind, reading: int) -> bool:
@@ -559,11 +570,6 @@ def with_state(file: str) -> str:
     """
     state = os.stat(file)  # noqa: PTH116  # a string is what there is
     return f"{file} {state.st_mtime_ns} {state.st_size}"
-
-
-def rules() -> Any:
-    """Load the rules of comparison with the first list, not at the start."""
-    return import_module("search_mcp.backends.pin_records")
 
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:

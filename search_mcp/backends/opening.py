@@ -1,8 +1,5 @@
 """The opening of a connection to a server, and the errors with which an opening or a connection ends."""
 
-from importlib import import_module
-from typing import Any
-
 import anyio
 
 from search_mcp.backends.connection import Connection
@@ -53,16 +50,17 @@ async def opened(
     Raises:
         EndedError: it could not be opened, or it ended.
     """
+    from search_mcp.dialects.back.opening import negotiate  # not before `initialize` is answered
+
     try:
         with anyio.fail_after(config.start_timeout_seconds):
-            capabilities: ServerCapabilities = await back_dialects().negotiate(
+            return await negotiate(
                 connection.peer,
                 opening,
                 pinned=config.protocol,
                 first=era,
                 probe_seconds=None if connection.is_http else dependencies.probe_seconds,
             )
-            return capabilities
     except ConnectionEndedError:
         how = connection.why_not_opened(connection.channel.how_it_ended())
         raise ExitedOnOpeningError(how, is_era_known=False) from None
@@ -77,8 +75,3 @@ async def opened(
     except TimeoutError:
         how = f"it did not answer within {config.start_timeout_seconds:g} s of being started"
         raise EndedError(connection.why_not_opened(how), is_era_known=False) from None
-
-
-def back_dialects() -> Any:
-    """Load the dialects of backends with the first connection, not before `initialize` is answered."""
-    return import_module("search_mcp.dialects.back.opening")

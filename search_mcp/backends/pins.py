@@ -1,16 +1,15 @@
 """The accepted definitions of each server: a folder with one record a server.
 
 Decides when a record is read and written. A record that cannot be used accepts nothing. `pin_records` decides what
-counts as a change. Several processes share the folder; a lock lets one at a time change a record. Everything here may
-block and is called in a thread.
+counts as a change; it is loaded with the first list, not at the start. Several processes share the folder; a lock lets
+one at a time change a record. Everything here may block and is called in a thread.
 """
 
 import hashlib
 import threading
 from collections.abc import Callable, Collection
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from search_mcp.catalog.items import fold
 from search_mcp.config import identity
@@ -35,25 +34,25 @@ class TrustStore:
 
     def compare(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
         """Compare the lists for a kind of client with the accepted definitions, without writing."""
-        rules = _rules()
+        from search_mcp.backends import pin_records
+
         try:
-            _, verdict = rules.judge(self._load(config), label, rules.seen(listed))
+            _, verdict = pin_records.judge(self._load(config), label, pin_records.seen(listed))
         except (OSError, ValueError) as exc:
             return _trouble(config, self._path(config), exc)
-        found: Verdict = verdict
-        return found
+        return verdict
 
     def record(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
         """Compare in the same way, and record a baseline and open differences."""
-        rules = _rules()
-        listing = rules.seen(listed)
+        from search_mcp.backends import pin_records
+
+        listing = pin_records.seen(listed)
         verdicts: list[Verdict] = []
 
         def judged(record: "Record") -> "Record":
-            after, verdict = rules.judge(record, label, listing)
+            after, verdict = pin_records.judge(record, label, listing)
             verdicts.append(verdict)
-            result: Record = after
-            return result
+            return after
 
         try:
             self._revise(config, judged)
@@ -67,12 +66,13 @@ class TrustStore:
 
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
         """Return the accepted title and instructions; reads one short line."""
+        from search_mcp.backends import pin_records
+
         try:
             with open_own(self._path(config)) as file:
-                found: tuple[str, str] | None = _rules().read_about(file.readline())
+                return pin_records.read_about(file.readline())
         except (OSError, ValueError):
             return None  # the comparison that follows reports it
-        return found
 
     def state(self, config: ServerConfig) -> object:
         """Return a value that changes whenever the record does."""
@@ -90,14 +90,14 @@ class TrustStore:
         Raises:
             OSError: the record cannot be read.
         """
-        rules = _rules()
-        listing = rules.seen(listed)
+        from search_mcp.backends import pin_records
+
+        listing = pin_records.seen(listed)
         try:
             record = self._load(config)
         except ValueError:
-            record = rules.Record(sections=frozenset(listing))
-        found: list[Open] = rules.opened(record, label, listing)
-        return found
+            record = pin_records.Record(sections=frozenset(listing))
+        return pin_records.opened(record, label, listing)
 
     def accept(self, config: ServerConfig, accepted: "Collection[Open]") -> None:
         """Accept these definitions, and the absence of those that are gone; replace a damaged record.
@@ -105,8 +105,9 @@ class TrustStore:
         Raises:
             OSError: the record cannot be written.
         """
-        rules = _rules()
-        self._revise(config, lambda record: rules.with_all_accepted(record, accepted), is_damage_final=False)
+        from search_mcp.backends import pin_records
+
+        self._revise(config, lambda record: pin_records.with_all_accepted(record, accepted), is_damage_final=False)
 
     def _path(self, config: ServerConfig, suffix: str = "jsonl") -> Path:
         digest = hashlib.sha256(identity.definitions(config)).hexdigest()[:16]
@@ -118,20 +119,18 @@ class TrustStore:
         Raises:
             OSError, ValueError: it cannot be read, or it is damaged.
         """
-        rules = _rules()
-        record: Record
+        from search_mcp.backends import pin_records
+
         try:
             with open_own(self._path(config)) as file:
-                record = rules.read(file)
-                return record
+                return pin_records.read(file)
         except (FileNotFoundError, NotADirectoryError):
             pass
         try:
             with open_own(self._path(config, "json")) as file:
-                record = rules.read_version_1(file.read() or b"")
+                return pin_records.read_version_1(file.read() or b"")
         except (FileNotFoundError, NotADirectoryError):
-            record = rules.Record()
-        return record
+            return pin_records.Record()
 
     def _revise(
         self, config: ServerConfig, change: "Callable[[Record], Record]", *, is_damage_final: bool = True
@@ -142,6 +141,8 @@ class TrustStore:
             OSError: it cannot be read or written, or another process keeps the lock.
             ValueError: it is damaged.
         """
+        from search_mcp.backends import pin_records
+
         if not self._turn.acquire(timeout=self._patience_seconds):
             raise TimeoutError("another thread has held it too long")
         try:
@@ -151,16 +152,18 @@ class TrustStore:
                 except ValueError:
                     if is_damage_final:
                         raise
-                    record = _rules().Record(sections=frozenset(_rules().SECTIONS))
+                    record = pin_records.Record(sections=frozenset(pin_records.SECTIONS))
                 after = change(record)
                 if after != record:
-                    write_whole(self._path(config), _rules().written(after))
+                    write_whole(self._path(config), pin_records.written(after))
         finally:
             self._turn.release()
 
 
 def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     """Return a verdict with the reason why nothing can be compared, and the remedy."""
+    from search_mcp.backends import pin_records
+
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
         remedy = f"`{config.check('--accept')}` starts a new one"
@@ -169,9 +172,4 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     else:
         assert isinstance(exc, OSError)
         why = f"{what} cannot be read or written: {exc.strerror or exc}; check the permissions there"
-    verdict: Verdict = _rules().Verdict(trouble=why)
-    return verdict
-
-
-def _rules() -> Any:
-    return import_module("search_mcp.backends.pin_records")  # with the first list, not at the start
+    return pin_records.Verdict(trouble=why)

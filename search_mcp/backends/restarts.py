@@ -6,9 +6,7 @@ The supervisor restarts, `watched_files` looks at the files.
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -20,7 +18,8 @@ from search_mcp.model.names import Era
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from search_mcp.backends.watched_files import WatchedFiles
+    from search_mcp.backends.watched_files import Sight, WatchedFiles
+    from search_mcp.config.scanning import Watched
 
 log = logging.getLogger(__name__)
 
@@ -97,8 +96,8 @@ class Restarts:
     def follow(self, tasks: "TaskGroup") -> None:
         """Watch the files, if any, as long as a task group runs."""
         self._tasks = tasks
-        if self._config.watch and self._dependencies.watched is not None:
-            tasks.start_soon(self._follow)
+        if self._config.watch and (watched := self._dependencies.watched) is not None:
+            tasks.start_soon(self._follow, watched)
 
     def adopt(self, config: ServerConfig) -> None:
         """Watch the files of an edited entry."""
@@ -109,18 +108,21 @@ class Restarts:
             self._watch.cancel()
         self.follow(self._tasks)
 
-    async def _follow(self) -> None:
+    async def _follow(self, watched: "dict[Watched, Sight]") -> None:
         with anyio.CancelScope() as watch:
             self._watch = watch
-            run_blocking = self._dependencies.run_blocking
-            # Loaded for servers under development only.
-            loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.watched_files"))
-            config, dependencies = self._config, self._dependencies
-            watched_files: WatchedFiles = loaded.WatchedFiles(
-                config, dependencies.watched, dependencies.clock, run_blocking, self._on_change
-            )
+            run_blocking, clock = self._dependencies.run_blocking, self._dependencies.clock
+            watched_files_type = await run_blocking(_load_watched_files)  # for servers under development only
+            config = self._config
+            watched_files = watched_files_type(config, watched, clock, run_blocking, self._on_change)
             self._watched_files = watched_files
             try:
                 await watched_files.follow()
             except Exception:  # a bug here must not take the server down
                 log.exception("! %s: bug while watching its files", config.name)
+
+
+def _load_watched_files() -> "type[WatchedFiles]":
+    from search_mcp.backends.watched_files import WatchedFiles
+
+    return WatchedFiles

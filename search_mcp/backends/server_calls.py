@@ -7,8 +7,7 @@ answer it. The supervisor decides when there is a connection, `time_limit` how l
 import weakref
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from search_mcp.backends.availability import Availability
 from search_mcp.backends.connection import Connection
@@ -251,11 +250,10 @@ class ServerCalls:
 
     def _missing_login(self) -> "UserLogin":
         if self._login is None:
-            loaded: Any = import_module("search_mcp.backends.remote.user_login")
+            from search_mcp.backends.remote.user_login import UserLogin
+
             run_blocking = self._dependencies.run_blocking
-            self._login = made = loaded.UserLogin(
-                self.filled or self._config, run_blocking, self._on_login, self._publish
-            )
+            self._login = made = UserLogin(self.filled or self._config, run_blocking, self._on_login, self._publish)
             if self.tasks is not None:
                 self.tasks.start_soon(made.run)
         self._login.need()

@@ -5,10 +5,9 @@ wait for one, the dialects what is said on it, `lifecycle` when to try again, `k
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -27,7 +26,6 @@ from search_mcp.backends.opening import (
     HopelessError,
     NeedsLoginError,
     SessionLostError,
-    back_dialects,
     opened,
 )
 from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
@@ -35,7 +33,6 @@ from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import BackDialect
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
@@ -460,12 +457,10 @@ class Supervisor:
         """
         if self._config.unfilled is None:
             return self._config
-        loaded: Any = await self._dependencies.run_blocking(
-            partial(import_module, "search_mcp.backends.secret_sources")
-        )
+        fill = await self._dependencies.run_blocking(_load_filled)
         written = replace(self._config, secrets=self._written_secrets)
         try:
-            filled: ServerConfig = await loaded.filled(written, self._dependencies)
+            filled = await fill(written, self._dependencies)
         except CannotOpenChannelError as exc:
             raise EndedError(str(exc)) from exc
         self._conceal(filled.secrets)
@@ -513,7 +508,9 @@ class Supervisor:
             self._availability.connection = None
 
     async def _serve(self, connection: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> None:
-        dialect: BackDialect = back_dialects().back_dialect(
+        from search_mcp.dialects.back.opening import back_dialect  # not before `initialize` is answered
+
+        dialect = back_dialect(
             self.name,
             connection.peer,
             server_capabilities,
@@ -571,3 +568,9 @@ class Supervisor:
         self._availability.state = lifecycle.advance(self._availability.state, event)
         log.debug("= %r", self)
         self._availability.publish()
+
+
+def _load_filled() -> Callable[[ServerConfig, Dependencies], Awaitable[ServerConfig]]:
+    from search_mcp.backends.secret_sources import filled
+
+    return filled

@@ -4,7 +4,6 @@ The library `keyring` is optional. All functions may block, also while the syste
 """
 
 import platform
-from importlib import import_module
 from typing import Any, Final
 
 from search_mcp.wire.errors import SearchMcpError
@@ -67,9 +66,13 @@ def delete(service: str, name: str) -> None:
 
 def _library() -> Any:
     try:
-        return import_module("keyring")
+        import keyring
+
+        return keyring
     except ImportError as exc:
-        remedy, command = import_module("search_mcp.installer").add("keyring")
+        from search_mcp import installer
+
+        remedy, command = installer.add("keyring")
         raise KeyringError("the library keyring is not installed", remedy, command) from exc
 
 

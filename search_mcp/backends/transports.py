@@ -1,15 +1,16 @@
 """The choice of the transport that reaches a server."""
 
 from collections.abc import Sequence
-from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from search_mcp.backends.channel import Channel, Listener, Transport
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.transport import ProcessTransport
 from search_mcp.config import identity
 from search_mcp.config.schema import Remote, ServerConfig
+
+if TYPE_CHECKING:
+    from search_mcp.backends.remote.transport import RemoteTransport
 
 
 def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
@@ -36,7 +37,12 @@ class _LoadedWhenOpened:
         return identity.reached_by(self._remote)
 
     async def open(self, listener: Listener) -> Channel:
-        run_blocking = self._dependencies.run_blocking
-        loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.remote.transport"))
-        transport: Transport = loaded.RemoteTransport(self._name, self._remote, self._dependencies)
+        remote_transport = await self._dependencies.run_blocking(_load_remote_transport)
+        transport: Transport = remote_transport(self._name, self._remote, self._dependencies)
         return await transport.open(listener)
+
+
+def _load_remote_transport() -> "type[RemoteTransport]":
+    from search_mcp.backends.remote.transport import RemoteTransport
+
+    return RemoteTransport

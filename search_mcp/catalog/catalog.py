@@ -6,7 +6,6 @@ for a client. Pure.
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from search_mcp.catalog.items import (
@@ -265,7 +264,9 @@ class Catalog:
                 for server in self._servers
             }
             # Loaded with the first skill, not at every start.
-            self._skills = import_module("search_mcp.catalog.skills").Skills(listed, self._claims_of_directories)
+            from search_mcp.catalog.skills import Skills
+
+            self._skills = Skills(listed, self._claims_of_directories)
         return self._skills
 
     def lists_skills(self) -> bool:

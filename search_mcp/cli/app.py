@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import __version__
+from search_mcp import __version__, installer
 from search_mcp.cli.console import is_of_closed_pipe
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
@@ -105,15 +105,12 @@ def serve(
 def demo(options: Options) -> int:
     """Show what an AI client sees, with real servers."""
     try:
-        demonstration = import_module("search_mcp.cli.demonstration")
+        from search_mcp.cli import demonstration
     except ImportError as exc:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
-        raise Misuse(
-            "the demo needs the official Python SDK 2.x", *import_module("search_mcp.installer").add("demo")
-        ) from exc
-    code: int = demonstration.run(options.config, options.screen)
-    return code
+        raise Misuse("the demo needs the official Python SDK 2.x", *installer.add("demo")) from exc
+    return demonstration.run(options.config, options.screen)
 
 
 def _command_names(context: typer.Context, incomplete: str) -> list[str]:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,8 +27,10 @@ def _known_client(name: str | None) -> str | None:
     raise typer.BadParameter(f"there is no client {name!r}; {did_you_mean(nearest(name, profiles.BY_NAME), otherwise)}")
 
 
-def _completion() -> Any:
-    return import_module("search_mcp.cli.completion")  # with all that runs servers, which not every command needs
+def _complete_selectors(context: typer.Context, incomplete: str) -> list[str]:
+    from search_mcp.cli.completion import server_selectors  # with all that runs servers, which few commands need
+
+    return server_selectors(context, incomplete)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ class Options:
         typer.Option(
             subset.OPTION,
             metavar="LIST",
-            autocompletion=lambda ctx, incomplete: _completion().server_selectors(ctx, incomplete),
+            autocompletion=_complete_selectors,
             help="Only some servers: names, patterns, tag:NAME, with commas; - before one excludes it.",
         ),
     ] = None

@@ -7,7 +7,6 @@ file a `ConfigError`; both name the place and the remedy, and neither shows a va
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
@@ -140,7 +139,9 @@ def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
         return payload.convert(words, File), []
     except ValueError:
         # Pydantic locates the faults; importing it is slow, so this is done for a faulty file only.
-        complaints, rest = import_module("search_mcp.config.validation").examine(words)
+        from search_mcp.config.validation import examine
+
+        complaints, rest = examine(words)
         faults = [document.error(*complaint) for complaint in complaints]
         return payload.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
 
@@ -271,7 +272,11 @@ def _resolve(
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
-    remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
+    remote = None
+    if entry.is_remote:
+        from search_mcp.config.addresses import resolve  # for remote servers only
+
+        remote = resolve(entry, expansion, places.config_dir)
     is_filled = values is not None or not expansion.sources
     complaints = [*faulty, *_complaints(name, entry, command, remote, is_filled=is_filled), *expansion.complaints]
     # A command may contain its arguments, by mistake.
@@ -309,15 +314,9 @@ def _resolve(
 
 
 def _watched(entry: Entry, folder: str) -> dict[str, Any]:
-    return {"watch": _watch_patterns().usable(entry.watch), "watch_folder": folder}
+    from search_mcp.config.watch_patterns import usable  # for servers under development only
 
-
-def _watch_patterns() -> Any:
-    return import_module("search_mcp.config.watch_patterns")  # loaded for servers under development only
-
-
-def _addresses() -> Any:
-    return import_module("search_mcp.config.addresses")  # loaded for remote servers only
+    return {"watch": usable(entry.watch), "watch_folder": folder}
 
 
 def _embeddings(
@@ -327,12 +326,13 @@ def _embeddings(
     written = file.settings.search.semantic
     if not isinstance(written, Embeddings):
         return None, []
-    module = import_module("search_mcp.config.embeddings")  # loaded for such configurations only
-    address, complaints = module.resolve(written, places)
+    from search_mcp.config import embeddings  # for such configurations only
+
+    address, complaints = embeddings.resolve(written, places)
     if named and address.unfilled is not None:
         address = structs.replace(address, unfilled=structs.replace(address.unfilled, is_own_file=False))
     place = ("settings", "search", "semantic")
-    found = (*complaints, *module.remarks(address))
+    found = (*complaints, *embeddings.remarks(address))
     return address, [str(document.error((*place, *path), problem, remedy)) for path, problem, remedy in found]
 
 
@@ -348,8 +348,9 @@ def _complaints(
     name: str, entry: Entry, command: str, remote: Remote | None, *, is_filled: bool
 ) -> Iterable[Complaint]:
     if entry.is_remote:
-        complaints: Iterable[Complaint] = _addresses().complaints(entry, remote, is_filled=is_filled)
-        return complaints
+        from search_mcp.config import addresses
+
+        return addresses.complaints(entry, remote, is_filled=is_filled)
     if command.startswith(("http://", "https://")):
         remedy = f"`search-mcp enable {for_shell(name)}` writes it as its url"
         return [(("command",), "its command is the address of a remote server", remedy)]
@@ -452,9 +453,16 @@ def _warnings(document: Document, file: File, unknown: Mapping[KeyPath, str | No
         if entry.type and not entry.is_remote and entry.type.lower() not in LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
-        remarks = _addresses().warnings(entry) if entry.is_remote else _words_to_split(entry)
+        if entry.is_remote:
+            from search_mcp.config import addresses
+
+            remarks: Iterable[Complaint] = addresses.warnings(entry)
+        else:
+            remarks = _words_to_split(entry)
         if entry.watch:
-            remarks = [*remarks, *_watch_patterns().complaints(entry.watch, is_remote=entry.is_remote)]
+            from search_mcp.config import watch_patterns
+
+            remarks = [*remarks, *watch_patterns.complaints(entry.watch, is_remote=entry.is_remote)]
         yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in remarks)
 
 

@@ -7,8 +7,7 @@ which stay in the text until their values are passed in. Variables and folders a
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.secrets import SHORTEST, is_secret
@@ -48,12 +47,12 @@ def may_have_sources(text: str) -> bool:
     return "${" in text and any(each in text for each in _SOURCES)
 
 
-def _sources() -> Any:
-    return import_module("search_mcp.config.sources")  # loaded for configurations with such placeholders only
-
-
 def _pattern(text: str) -> str:
-    return f"{_sources().PLACEHOLDER}|{_PLACEHOLDER}" if may_have_sources(text) else _PLACEHOLDER
+    if not may_have_sources(text):
+        return _PLACEHOLDER
+    from search_mcp.config.sources import PLACEHOLDER  # for configurations with such placeholders only
+
+    return f"{PLACEHOLDER}|{_PLACEHOLDER}"
 
 
 def at_home(path: str, home: str) -> str:
@@ -120,7 +119,9 @@ class Expansion:
             return match[0][1:]
         argument = match["argument"].strip()
         before = match.string[: match.start()]
-        if (found := _sources().fault(kind, argument, path, before, sys.platform)) is not None:
+        from search_mcp.config.sources import fault
+
+        if (found := fault(kind, argument, path, before, sys.platform)) is not None:
             problem, remedy = found
             self.complaints.append((path, problem, remedy))
             return match[0]

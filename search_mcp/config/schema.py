@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import Annotated, Any, Final, Literal
 
 from search_mcp.config.placeholders import Places, Source
@@ -346,7 +345,9 @@ def command_line(server: ServerConfig) -> str:
     if server.remote is not None:
         line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
     else:  # `shlex` is imported for held servers only, not at every start
-        line = import_module("shlex").join(filter(None, shown_words(entry)))
+        import shlex
+
+        line = shlex.join(filter(None, shown_words(entry)))
     if server.unfilled is not None:
         line += "".join(
             f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources

@@ -8,7 +8,6 @@ this module, so patterns are compiled on first use.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 
 from search_mcp.logs import LONGEST_TEXT
 
@@ -314,4 +313,6 @@ def _in_python(value: str | bytes) -> Iterator[str]:
 def _in_url(value: str) -> str:
     if value.isalnum() and value.isascii():
         return value
-    return str(import_module("urllib.parse").quote(value, safe="", errors="replace"))
+    from urllib.parse import quote
+
+    return quote(value, safe="", errors="replace")

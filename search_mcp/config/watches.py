@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 
@@ -19,8 +18,9 @@ class _Watch:
     def begin(self, *paths: Path) -> None:
         """Watch the files, and not those that were watched before; edits in between may not have been noticed."""
         self.stop.close()
-        watching = import_module("search_mcp.config.watching")  # not loaded with the engine process
-        self.is_current = self.stop.enter_context(watching.watched(self.on_edit, *paths))
+        from search_mcp.config.watching import watched  # not loaded with the engine process
+
+        self.is_current = self.stop.enter_context(watched(self.on_edit, *paths))
         self.on_edit()
 
     def on_edit(self) -> None:

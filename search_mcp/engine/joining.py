@@ -10,7 +10,6 @@ import os
 import socket
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from io import FileIO
 
 from search_mcp.engine import hello
@@ -199,7 +198,9 @@ def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Piped | No
         joined = _greet(place, first, deadline)  # by now, an engine may be there that releases the lock with its end
         if joined is not None:
             return joined
-        import_module("search_mcp.engine.starting").start_engine(place.socket, lock, deadline)
+        from search_mcp.engine.starting import start_engine
+
+        start_engine(place.socket, lock, deadline)
     finally:
         os.close(lock)  # the engine has a copy, and keeps the lock
     return _greet(place, first, deadline)
@@ -207,7 +208,8 @@ def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Piped | No
 
 def _locked(path: str) -> int | None:
     """Open and lock a file; `None` if another process has locked it."""
-    fcntl = import_module("fcntl")
+    import fcntl
+
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -225,5 +227,7 @@ def own(arguments: Sequence[str]) -> Piped:
     Raises:
         OSError: it cannot be started.
     """
-    incoming, outgoing = import_module("search_mcp.engine.starting").start_own(arguments)
+    from search_mcp.engine.starting import start_own
+
+    incoming, outgoing = start_own(arguments)
     return Piped(incoming, outgoing, {})

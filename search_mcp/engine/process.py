@@ -12,7 +12,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 from search_mcp import logs
@@ -144,7 +143,8 @@ def detach() -> None:
 
 def allow_more_files() -> None:
     """Raise the limit of open files, which is meant for one client: 256 on macOS, 1024 on most Linux systems."""
-    resource = import_module("resource")
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -7,7 +7,6 @@ cannot be sure, the engine is this process, as without the setting.
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
 MOST_BYTES = 16 << 20
 """The largest configuration that is looked at; `config.location` reads no larger one."""
@@ -27,13 +26,16 @@ def shared_file(arguments: Sequence[str], variables: Mapping[str, str]) -> str |
         path = _at_home(explicit, variables)
         return path if is_shared(_read(path)) else None
     here = os.path.join("config", FILE_NAME)  # noqa: PTH118  # no pathlib: an adapter loads little
-    folder: str = import_module("platformdirs").user_config_dir("search-mcp", appauthor=False)
+    from platformdirs import user_config_dir
+
+    folder = user_config_dir("search-mcp", appauthor=False)
     own = os.path.join(folder, FILE_NAME)  # noqa: PTH118
     if WORD not in _read(here) and WORD not in _read(own):
         return None
     if os.path.lexists(here):  # it counts only if the user trusts it, which takes more than a look
-        places = import_module("search_mcp.config.location").places(None, variables)
-        own = next((str(place) for place in places if place.is_file()), own)
+        from search_mcp.config.location import places
+
+        own = next((str(place) for place in places(None, variables) if place.is_file()), own)
     return own if is_shared(_read(own)) else None
 
 
@@ -74,13 +76,16 @@ def is_shared(text: bytes) -> bool:
     """Return whether the text of a configuration asks for a shared engine."""
     if WORD not in text:
         return False
-    json = import_module("json")
+    import json
+
     try:
         plain = text.decode("utf-8-sig")
         try:
             value = json.loads(plain)
         except ValueError:
-            value = json.loads(import_module("search_mcp.config.json_comments").blank(plain))
+            from search_mcp.config.json_comments import blank
+
+            value = json.loads(blank(plain))
     except (ValueError, RecursionError):
         return False
     settings = value.get("settings") if isinstance(value, dict) else None

@@ -4,7 +4,6 @@ The era is decided for each message, because one client may use both. The answer
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from search_mcp.dialects import CatalogChanged, Gateway, detect
@@ -41,7 +40,9 @@ class Front:
             self._legacy.on_request(request, params, meta)
             return
         if self._modern is None:
-            self._modern = import_module("search_mcp.dialects.front.modern").FrontModern(self.peer, self._gateway)
+            from search_mcp.dialects.front.modern import FrontModern
+
+            self._modern = FrontModern(self.peer, self._gateway)
         self._modern.on_request(request, params, meta)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:

@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -229,7 +228,9 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
     subset: Subset | None = None
     try:
         if servers is not None:
-            subset = import_module("search_mcp.config.subset").parse(servers)
+            from search_mcp.config import subset as subsets
+
+            subset = subsets.parse(servers)
         path = locate(explicit_config, os.environ)
         config = read(path, os.environ)
         follow = Gate(path, origin(path, explicit_config, os.environ), approvals())

@@ -10,7 +10,6 @@ import select
 import sys
 import threading
 from collections import deque
-from importlib import import_module
 from io import FileIO
 from typing import Protocol
 
@@ -129,7 +128,9 @@ def _is_over(descriptor: int) -> bool:
     if not poll.poll(0):
         return False
     # Loaded when needed, not at the start; Windows has neither.
-    fcntl, termios = import_module("fcntl"), import_module("termios")
+    import fcntl
+    import termios
+
     return not any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
 
 

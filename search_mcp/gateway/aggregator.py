@@ -9,7 +9,6 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -98,8 +97,9 @@ class Aggregator:
         """The record of tool calls, which is loaded with the first of them; `None` if none are recorded."""
         there, path = self._dependencies, self._dependencies.usage_file
         if self._usage_queue is None and path is not None:
-            made = import_module("search_mcp.usage.queue").UsageQueue
-            self._usage_queue = made(path, there.file_queue, later, there.clock, there.wall_clock)
+            from search_mcp.usage.queue import UsageQueue
+
+            self._usage_queue = UsageQueue(path, there.file_queue, later, there.clock, there.wall_clock)
         return self._usage_queue
 
     def _finish_usage(self) -> None:
@@ -197,8 +197,10 @@ class Aggregator:
             semantic = self._config.settings.search.semantic
             if semantic == "off" or (semantic is None and not (model_folder() / "model.json").is_file()):
                 return None
-            made = import_module("search_mcp.own_tools.meaning_source").MeaningSource
-            self._meaning_source = made(self._source.in_common.meanings, later, self._dependencies, self._start_soon)
+            from search_mcp.own_tools.meaning_source import MeaningSource
+
+            meanings = self._source.in_common.meanings
+            self._meaning_source = MeaningSource(meanings, later, self._dependencies, self._start_soon)
         return self._meaning_source.of(self._config)
 
     def _start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
@@ -292,7 +294,9 @@ class Aggregator:
         if self._dependencies.cache is not None:
             self._dependencies.cache.prune(self._dependencies.wall_clock())
         if self._load_kept_results is not None and (folder := results_folder()).is_dir():
-            import_module("search_mcp.results.kept_results").KeptFiles(folder).sweep()
+            from search_mcp.results.kept_results import KeptFiles
+
+            KeptFiles(folder).sweep()
 
     def pause_reading(self) -> None:
         """Pause reading from all backends, including those that an edit adds: the client is not reading."""
@@ -323,5 +327,6 @@ def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
 
 def load_own_results() -> "KeptResults":
     """Load the files of the shortened results of this process."""
-    kept: KeptResults = import_module("search_mcp.results.kept_results").make_kept_results()
-    return kept
+    from search_mcp.results.kept_results import make_kept_results
+
+    return make_kept_results()

@@ -1,7 +1,6 @@
 """Forwarding of one client's calls to servers."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
@@ -65,7 +64,9 @@ class Forwarding:
         limit, results = self._servers.configs[item.server].max_result_characters, self._client.results
         if limit is None or results is None or item.is_of_app:  # an app's page needs the whole
             return call.reply
-        shortening = import_module("search_mcp.results.client_results").Shortening(
+        from search_mcp.results.client_results import Shortening
+
+        shortening = Shortening(
             limit=limit,
             tool=call.target,
             is_read_only=item.is_read_only,

@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,10 @@ from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.model.errors import ConfigError
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from search_mcp.config.subset import Subset
 
 log = logging.getLogger(__name__)
@@ -78,7 +81,15 @@ class LogSettings:
         text = self.redact.shortened(text)
         if text.isascii():
             return text
-        return str(import_module("search_mcp.model.visible").visible(text))  # for few lines, not at the start
+        from search_mcp.model.visible import visible  # for few lines, not at the start
+
+        return visible(text)
+
+
+def _load_watching() -> "Callable[..., AbstractContextManager[asyncio.Event]]":
+    from search_mcp.config.watching import noticed
+
+    return noticed
 
 
 async def follow_edits(
@@ -121,9 +132,9 @@ async def follow_edits(
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
-    edits = await run_in_thread(partial(import_module, "search_mcp.config.watching"))
+    noticed_here = await run_in_thread(_load_watching)
     await run_in_thread(aggregator.tidy)
-    noticed = edits.noticed if watches is None else watches.noticed
+    noticed = noticed_here if watches is None else watches.noticed
     with noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:

@@ -5,7 +5,6 @@ methods, `_meta` and versions belong to the dialects.
 """
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from search_mcp.dialects import names
@@ -29,7 +28,7 @@ from search_mcp.wire.errors import WireError, method_not_found
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.skills import SkillSearch
+    pass
 
 _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
 
@@ -140,10 +139,9 @@ class Router:
         if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
             return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
         # Loaded with the first skill that no server lists, not at every start.
-        search: SkillSearch = import_module("search_mcp.gateway.skills").SkillSearch(
-            call, self._servers, self._forwarding
-        )
-        return search.begin()
+        from search_mcp.gateway.skills import SkillSearch
+
+        return SkillSearch(call, self._servers, self._forwarding).begin()
 
     def _read_directory(self, call: Call) -> Cancel:
         server = self._servers.resources.owner(call.target)

@@ -7,7 +7,6 @@ and elicitations. A client that is alone gets everything that a server sends, as
 import logging
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.profiles import Audience, Profile, first_list_patience
@@ -119,7 +118,9 @@ class Session:
 
     def _load_own_tools(self) -> "OwnTools":
         servers = self._servers
-        own_tools: OwnTools = import_module("search_mcp.own_tools.own_tools").OwnTools(
+        from search_mcp.own_tools.own_tools import OwnTools
+
+        return OwnTools(
             servers.spellings,
             lambda: servers.facts,
             servers.statuses,
@@ -128,14 +129,14 @@ class Session:
             servers.finders,
             lambda: servers.notice,
         )
-        return own_tools
 
     def _load_results(self) -> "ClientResults | None":
         kept = self._aggregator.kept_results
         if kept is None:
             return None
-        results: ClientResults = import_module("search_mcp.results.client_results").ClientResults(kept, self.later)
-        return results
+        from search_mcp.results.client_results import ClientResults
+
+        return ClientResults(kept, self.later)
 
     @property
     def own_tools(self) -> "OwnTools":
@@ -224,8 +225,9 @@ class Session:
 
     @cached_property
     def _router(self) -> "Router":
-        router: Router = import_module("search_mcp.gateway.router").Router(self._servers, self.state, self.later)
-        return router
+        from search_mcp.gateway.router import Router
+
+        return Router(self._servers, self.state, self.later)
 
     def submit(self, call: Call) -> Cancel:
         """Carry out a call at the backend that owns its target; answer at once if none does."""
@@ -238,7 +240,9 @@ class Session:
     def _load_usage(self) -> "ClientUsage | None":
         usage_queue = self._aggregator.usage_queue
         if usage_queue is not None:
-            self._usage = import_module("search_mcp.usage.client_usage").ClientUsage(usage_queue, self._router.submit)
+            from search_mcp.usage.client_usage import ClientUsage
+
+            self._usage = ClientUsage(usage_queue, self._router.submit)
         return self._usage
 
     def finish_usage(self) -> None:

@@ -1,7 +1,6 @@
 """Tool calls: of our own tools, of a server's tool, and of a server's tool by `call_tool`."""
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from search_mcp.catalog import arguments, profiles
@@ -129,9 +128,9 @@ class ToolCalls:
         if call.unless_read_only is not None:
             raise call.unless_read_only
         # Loaded with the first restart, not at every start.
-        restarting: Any = import_module("search_mcp.gateway.restarting")
-        cancel: Cancel = restarting.restart(self._servers, self._client, call, _given(call))
-        return cancel
+        from search_mcp.gateway.restarting import restart
+
+        return restart(self._servers, self._client, call, _given(call))
 
     def _call_by_name(self, call: Call) -> Cancel:
         """Carry out `call_tool`, or `call_read_only_tool`."""

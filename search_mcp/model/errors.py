@@ -8,7 +8,6 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from search_mcp.model import reasons
@@ -33,8 +32,9 @@ def for_shell(word: str) -> str:
     """Quote a word for a command that a person may copy; it may come from an untrusted source."""
     if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
         return word
-    # Imported for the few words that need it, not at every start.
-    return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
+    import shlex  # for the few words that need it, not at every start
+
+    return f'"{word}"' if sys.platform == "win32" else shlex.quote(word)
 
 
 def ask_user(command: str) -> str:
@@ -325,7 +325,9 @@ class NotStarting(NotRunning):
         if not mark:
             return super().__str__()
         # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
-        quoted = import_module("search_mcp.model.visible").indented(tail, "| ")
+        from search_mcp.model.visible import indented
+
+        quoted = indented(tail, "| ")
         return f"{self.what}: {shortened(how)}. End of its stderr:\n{quoted}\n{self._what_next}"
 
     @property

@@ -1,8 +1,6 @@
 """The names most similar to one that does not exist."""
 
 from collections.abc import Iterable
-from importlib import import_module
-from typing import Any
 
 LEAST_SIMILARITY = 55.0
 """Of 100; less similar names are not suggested, because they mislead more than they help."""
@@ -19,7 +17,8 @@ MOST_CHARACTERS = 400_000
 
 def nearest(name: str, names: Iterable[str], limit: int = 5) -> list[str]:
     """Return the names most similar to a mistyped one, best first."""
-    rapidfuzz: Any = import_module("rapidfuzz")  # loaded for the first wrong name, not for every start
+    import rapidfuzz  # loaded for the first wrong name, not for every start
+
     candidates = list(names)
     length = min(LONGEST_NAME, max(SHORTEST_CUT, MOST_CHARACTERS // max(1, len(candidates))))
     found = rapidfuzz.process.extract(
@@ -43,6 +42,7 @@ def closest(word: str, words: Iterable[str], least: float = 0.7) -> str | None:
 
     The standard library does for a few words: unlike `nearest` it ranks no parts of names, and loads in a millisecond.
     """
-    difflib: Any = import_module("difflib")  # loaded for the first wrong word, not for every start
+    import difflib  # loaded for the first wrong word, not for every start
+
     found = difflib.get_close_matches(word, list(words), n=1, cutoff=least)
     return found[0] if found else None

@@ -1,7 +1,6 @@
 """The search as our own tools see it; its modules are loaded with the first search."""
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
@@ -69,8 +68,10 @@ class Finders:
     def __getitem__(self, search_kind: SearchKind) -> Finder:
         """Return the index of a kind; nothing is indexed before it is advanced."""
         if search_kind not in self._made:
-            # Takes as long to load as all other modules.
-            *before, meanings = self._from
-            index = import_module("search_mcp.own_tools.catalog_index").CatalogIndex
-            self._made[search_kind] = index(*before, meanings=meanings, search_kind=search_kind)
+            from search_mcp.own_tools.catalog_index import CatalogIndex  # takes as long to load as all other modules
+
+            catalog, facts, statuses, in_common, meanings = self._from
+            self._made[search_kind] = CatalogIndex(
+                catalog, facts, statuses, in_common, meanings=meanings, search_kind=search_kind
+            )
         return self._made[search_kind]

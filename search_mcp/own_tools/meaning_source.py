@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable, MutableMapping
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from search_mcp.backends.dependencies import Dependencies
@@ -98,10 +97,11 @@ class MeaningSource:
 
     async def fill(self, address: EmbeddingsAddress) -> None:
         """Read the sources of secrets of an address."""
-        sources = import_module("search_mcp.backends.secret_sources")
+        from search_mcp.backends import secret_sources
+
         try:
-            filled: EmbeddingsAddress = await sources.filled_address(address, self._dependencies)
-        except sources.SourceError as exc:
+            filled = await secret_sources.filled_address(address, self._dependencies)
+        except secret_sources.SourceError as exc:
             self._note(str(exc))
             return
         self._dependencies.conceal(filled.secrets)

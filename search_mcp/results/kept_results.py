@@ -11,7 +11,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -171,5 +170,6 @@ def _ignore(_done: None) -> None:
 
 
 def _lock_of(folder: Path) -> Any:
-    filelock = import_module("filelock")  # loaded with the first long result, not at the start
+    import filelock  # loaded with the first long result, not at the start
+
     return filelock.FileLock(folder / _LOCK, 0, 0o600, thread_local=False, fallback_to_soft=False)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +202,8 @@ class _PathError(Exception):
 
 
 def _projected(value: Any, path: str) -> Any:
-    jmespath = import_module("jmespath")
+    import jmespath
+
     try:
         return jmespath.search(path, value)
     except (jmespath.exceptions.JMESPathError, RecursionError, ValueError, TypeError) as exc:
@@ -273,7 +273,8 @@ def main() -> None:
     """Carry out the search on stdin, and write what was found to stdout."""
     faulthandler.dump_traceback_later(SECONDS, exit=True)  # works during a long regular expression, too
     with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limits, macOS not all
-        resource = import_module("resource")
+        import resource
+
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     with open(0, "rb", closefd=False) as given:
         wanted = payload.typed(given.read(), Search)

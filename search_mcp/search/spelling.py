@@ -4,8 +4,6 @@ Only unknown words are looked up, so a query without mistakes is not affected.
 """
 
 from collections.abc import Iterable
-from importlib import import_module
-from typing import Any
 
 _SHORTEST = 4  # letters; a shorter word is one edit away from too many others
 _LONGEST = 24  # letters; longer runs are not words
@@ -55,7 +53,8 @@ class Spelling:
         for length in range(len(word) - most, len(word) + most + 1):
             for bucket in _buckets(word, length):
                 candidates |= self._words_in.get(bucket, _EMPTY)
-        rapidfuzz: Any = import_module("rapidfuzz")  # loaded for the first unknown word
+        import rapidfuzz  # loaded for the first unknown word
+
         distance = rapidfuzz.distance.OSA.distance
         found = rapidfuzz.process.extract(word, candidates, scorer=distance, score_cutoff=most, limit=None)
         edits = min((distance for _, distance, _ in found), default=0)

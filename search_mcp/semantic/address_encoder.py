@@ -11,7 +11,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -84,7 +83,9 @@ class AddressEncoder:
             ModelError: the address cannot be used.
         """
         try:
-            self._numpy: Any = import_module("numpy")
+            import numpy
+
+            self._numpy: Any = numpy
         except ImportError as exc:
             raise ModelError(f"a library for vectors is missing: {exc}") from exc
         has_secret = bool(opening.api_key) or public(opening.url) != opening.url

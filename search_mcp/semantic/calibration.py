@@ -4,8 +4,6 @@ The cosine of unrelated texts is near 0 for most models, and 0.75 for some. A mo
 if it finds the text for queries in four other scripts. Pure.
 """
 
-from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from search_mcp.wire.structs import Struct
@@ -74,7 +72,8 @@ def texts(query_prefix: str, text_prefix: str) -> list[str]:
 
 def scale(rows: Any) -> Scale:
     """Measure a model by its vectors of `texts`, which have the length 1."""
-    numpy: Any = import_module("numpy")
+    import numpy
+
     of_texts, of_queries, of_foreign = numpy.split(rows, [len(TEXTS), len(TEXTS) + len(QUERIES)])
     cosines = of_queries @ of_texts.T
     others = cosines[~numpy.eye(len(TEXTS), dtype=bool)]
@@ -82,6 +81,6 @@ def scale(rows: Any) -> Scale:
     return Scale(unrelated, _share_found(of_foreign, of_texts) >= LEAST_FOUND)
 
 
-def _share_found(of_queries: Sequence[Any], of_texts: Any) -> float:
+def _share_found(of_queries: Any, of_texts: Any) -> float:
     nearest = [int((of_texts @ each).argmax()) for each in of_queries]
     return sum(found == wanted for wanted, found in enumerate(nearest)) / len(nearest)

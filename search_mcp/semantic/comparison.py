@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,9 @@ class Comparison:
         self, encoder: TextEncoder, store: VectorStore, lock: Path, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._encoder, self._store, self._lock, self._clock = encoder, store, lock, clock
-        self._numpy: Any = import_module("numpy")
+        import numpy
+
+        self._numpy: Any = numpy
         self._catalogues: dict[int, Sequence[str]] = {}
         self._rows = _Rows(self._numpy)
         self._missing: list[str] = []  # the last is the next

@@ -9,7 +9,6 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from typing import Any
 
 from search_mcp.model.visible import one_line
@@ -119,7 +118,8 @@ def _in_order(items: Sequence[_Item]) -> Sequence[_Item]:
 
 
 def _numbers(embedding: list[float] | str) -> Any:
-    numpy: Any = import_module("numpy")
+    import numpy
+
     if isinstance(embedding, str):
         try:
             found = numpy.frombuffer(base64.b64decode(embedding, validate=True), "<f4").astype(numpy.float64)
@@ -133,7 +133,8 @@ def _numbers(embedding: list[float] | str) -> Any:
 
 
 def _normalised(vectors: Sequence[Any]) -> Any:
-    numpy: Any = import_module("numpy")
+    import numpy
+
     if len({len(each) for each in vectors}) > 1:
         raise EncodingError("answers with vectors of different lengths")
     found = numpy.stack(vectors)

@@ -6,7 +6,6 @@ and 32 MB more memory, and fetches models by itself. Loaded only by the process 
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +48,11 @@ class Encoder:
             ModelError: a library is missing, or a file is no model.
         """
         try:
-            self._numpy: Any = import_module("numpy")
+            import numpy
+
+            self._numpy: Any = numpy
             runtime = _runtime()
-            tokenizers: Any = import_module("tokenizers")
+            import tokenizers
         except ImportError as exc:
             raise ModelError(f"a library for sentence models is missing: {exc}") from exc
         if (irregular := first_irregular((folder / NETWORK, folder / TOKENIZER))) is not None:
@@ -111,6 +112,7 @@ class Encoder:
 def _runtime() -> Any:
     """Load onnxruntime without its telemetry, which would also keep an identifier of the system in the user's cache."""
     os.environ[NO_TELEMETRY] = "1"  # read once, when the library is loaded
-    runtime: Any = import_module("onnxruntime")
+    import onnxruntime as runtime
+
     runtime.disable_telemetry_events()  # on Windows, the variable has no effect
     return runtime

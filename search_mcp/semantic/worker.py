@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +107,12 @@ def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
         ModelError: it cannot be loaded.
     """
     if isinstance(opening, Address):
-        remote: TextEncoder = import_module("search_mcp.semantic.address_encoder").AddressEncoder(opening, file)
-        return remote
-    local: TextEncoder = import_module("search_mcp.semantic.encoder").loaded(Path(opening.folder))
-    return local
+        from search_mcp.semantic.address_encoder import AddressEncoder
+
+        return AddressEncoder(opening, file)
+    from search_mcp.semantic.encoder import loaded
+
+    return loaded(Path(opening.folder))
 
 
 def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]", encoders: Sequence[TextEncoder]) -> None:

@@ -7,7 +7,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,12 +85,12 @@ class UsageQueue:
         This Python may have none, or this process too many open files.
         """
         try:
-            loaded = import_module("search_mcp.usage.store")
+            from search_mcp.usage.store import UsageStore
         except (ImportError, OSError) as exc:
             if not self._has_warned:
                 self._has_warned = True
                 log.warning("! calls are not recorded: %s", exc)
             self._waiting.clear()
             return False
-        self._store = loaded.UsageStore(self._path, self.wall_clock)
+        self._store = UsageStore(self._path, self.wall_clock)
         return True

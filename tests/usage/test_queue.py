@@ -1,14 +1,14 @@
 """Calls on their way to the file: written together, never without bound, and never by the event loop."""
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
+from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
-from search_mcp.usage import queue as usage_queue
 from search_mcp.usage.queue import MANY, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
 from search_mcp.usage.store import Row, UsageStore
 
@@ -73,12 +73,15 @@ def test_calls_are_gathered_and_written_by_another_thread(threads: Threads) -> N
 def test_calls_are_written_once_the_database_can_be_loaded(
     threads: Threads, failure: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(_module: str) -> NoReturn:
-        raise failure
+    class Failing(MetaPathFinder):
+        def find_spec(self, fullname: str, _path: object, _target: object = None) -> None:
+            if fullname == "search_mcp.usage.store":
+                raise failure
 
     threads.queue._store = None
     with monkeypatch.context() as patches:
-        patches.setattr(usage_queue, "import_module", fails)
+        patches.delitem(sys.modules, "search_mcp.usage.store")
+        patches.setattr(sys, "meta_path", [Failing(), *sys.meta_path])
         for name in "ab":
             threads.add(name)
             threads.pass_time()

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -102,9 +101,9 @@ def spawn_options(platform: str) -> dict[str, Any]:
 def new_trees() -> Trees:
     """Return what keeps children of this process together on this platform."""
     if sys.platform == "win32":
-        job_objects = import_module("search_mcp.backends.process.job_objects")
-        trees: Trees = job_objects.JobTrees(job_objects.Win32JobObjects())
-        return trees
+        from search_mcp.backends.process import job_objects
+
+        return job_objects.JobTrees(job_objects.Win32JobObjects())
     return Reaper()
 
 

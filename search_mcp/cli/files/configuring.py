@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -192,6 +191,7 @@ def _meant(path: str) -> Path:
 @takes("debug")
 def schema_(options: Options) -> int:
     """Print the JSON Schema of the config file, for editors."""
-    schema = import_module("search_mcp.cli.files.schema")  # no other command needs it
+    from search_mcp.cli.files import schema  # no other command needs it
+
     options.screen.json(schema.of_file())
     return FINE

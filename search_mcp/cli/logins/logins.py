@@ -4,9 +4,8 @@ Decides which server is meant. `logging_in` makes the requests; it is loaded whe
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -52,9 +51,9 @@ def login(
     """Log in to a remote server in the browser."""
     config, _ = options.configuration()
     server = _with_login(config, name) if name is not None else _only_one_to_log_in(config)
-    work: Any = import_module("search_mcp.cli.logins.logging_in")
-    code: int = work.log_in(config, server, options, by_hand=no_browser, is_sure=yes)
-    return code
+    from search_mcp.cli.logins.logging_in import log_in  # with the HTTP library
+
+    return log_in(config, server, options, by_hand=no_browser, is_sure=yes)
 
 
 @app.command(cls=Command, epilog="search-mcp auth logout notion")
@@ -72,14 +71,15 @@ def logout(
 ) -> int:
     """Log out of a remote server: revoke its tokens and delete them."""
     config, _ = options.configuration()
-    work: Any = import_module("search_mcp.cli.logins.logging_in")
+    from search_mcp.cli.logins.logging_in import log_out, log_out_by_name
+
     if name is None:
-        work.log_out(_only_one_logged_in(config), options.screen)
+        log_out(_only_one_logged_in(config), options.screen)
         return FINE
     found = next((each for each in config.servers if each.name == name), None)
     if found is not None and found.remote is not None and found.remote.oauth is not None:
-        work.log_out(found, options.screen)
-    elif not work.log_out_by_name(name, options.screen):
+        log_out(found, options.screen)
+    elif not log_out_by_name(name, options.screen):
         inventory.known_server(config, name)  # raises the error about an unknown name
         options.screen.text(f"{name} was not logged in.")
     return FINE

@@ -8,8 +8,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from typing import Any
 
 from search_mcp.background import run_in_thread
 
@@ -54,7 +52,8 @@ def _without_editing() -> Iterator[None]:
     if sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
-    termios: Any = import_module("termios")  # not on Windows
+    import termios  # not on Windows
+
     number = sys.stdin.fileno()
     before = termios.tcgetattr(number)
     changed = termios.tcgetattr(number)

@@ -12,9 +12,8 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -159,7 +158,8 @@ def _require_room(folder: Path, needed: int) -> None:
 
 
 def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> None:
-    fetching: Any = import_module("search_mcp.semantic.fetching")  # with the HTTP library
+    from search_mcp.semantic import fetching  # with the HTTP library
+
     progress = Progress(known.size)
     try:
         with screen.bar(progress.describe):

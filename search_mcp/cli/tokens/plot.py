@@ -2,7 +2,6 @@
 
 import io
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def check(path: Path) -> None:
         raise Misuse(f"{path} is neither a PNG nor an SVG file", "use a name that ends with .png or .svg")
     output.check(path)
     try:
-        import_module("matplotlib")
+        import matplotlib  # noqa: F401  # only whether it is there
     except ImportError as exc:
         raise Problem("a plot needs matplotlib", *installer.add("tokens", ["matplotlib"])) from exc
 
@@ -38,7 +37,9 @@ def draw(cost: Cost, path: Path) -> None:
     Raises:
         Problem: the file cannot be written.
     """
-    figure = import_module("matplotlib.figure").Figure(figsize=(11, 4.5), layout="constrained")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
     modes, sessions = figure.subplots(1, 2)
     _draw_modes(modes, cost)
     _draw_sessions(sessions, cost)

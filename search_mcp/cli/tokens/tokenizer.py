@@ -9,7 +9,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from search_mcp import installer
@@ -42,7 +41,7 @@ class Tokenizer:
 def find() -> Tokenizer:
     """Return the installed tokenizer if it can be loaded, else the estimate."""
     try:
-        tiktoken = import_module("tiktoken")
+        import tiktoken
     except ImportError:
         return _estimating("a count needs tiktoken", installer.add("tokens", ["tiktoken"]))
     encoding = _loaded(tiktoken)
