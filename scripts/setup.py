@@ -5,4 +5,4 @@ from environment import VENV, python
 if __name__ == "__main__":
     if not VENV.exists():
         python("-m", "venv", ".venv")
-    python("-m", "pip", "install", "--editable", ".[dev]")
+    python("-m", "pip", "install", "--constraint", ".ci/constraints.txt", "--editable", ".[dev]")

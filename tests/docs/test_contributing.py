@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name as canonical
 from ruamel.yaml import YAML
 
 PAGES = ["CONTRIBUTING.md", "RELEASING.md"]
@@ -56,6 +58,22 @@ def test_every_marker_is_registered() -> None:
     named = {*re.findall(r"test\.py -m (\w+)", selecting), *re.findall(r'"pytest", "-m", "(\w+)"', selecting)}
     assert named == {"fast", "figures"}
     assert named <= registered
+
+
+def test_the_exact_versions_are_within_the_ranges() -> None:
+    """Without this test, a raised bound would make an environment impossible; `scripts/lock.py` renews the versions."""
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    wanted = [Requirement(each) for each in [*project["dependencies"], *project["optional-dependencies"]["dev"]]]
+    exact = [Requirement(line) for line in text(".ci/constraints.txt").splitlines()]
+    for each in wanted:
+        if each.name != "search-mcp":
+            found = [
+                str(other.specifier).removeprefix("==")
+                for other in exact
+                if canonical(other.name) == canonical(each.name)
+            ]
+            assert found, each
+            assert all(map(each.specifier.contains, found)), each
 
 
 def steps(workflow: Any) -> Iterator[dict[str, Any]]:
