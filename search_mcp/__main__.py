@@ -74,11 +74,10 @@ def _serve_shared(arguments: Sequence[str]) -> int | None:
     file = setting.shared_file(arguments, os.environ)
     if file is None:
         return None
-    from search_mcp.engine import adapter
+    from search_mcp.engine import relay
 
     options = setting.plain_options(arguments) or {}
-    given = adapter.Options(*map(options.get, setting.OPTIONS))
-    return adapter.run(given, file, WAITING if os.isatty(0) else "")
+    return relay.run(arguments, options, file, WAITING if os.isatty(0) else "")
 
 
 def serve_alone(arguments: Sequence[str]) -> int:

@@ -267,9 +267,9 @@ IMPURE_MODULES = (
 )
 
 RULES = {
-    # The adapter repeats a few words in a module of its own, because it loads the standard library only.
+    # A relay repeats a few words in a module of its own, because it loads the standard library only.
     "only dialects know the protocol's words": Rule(
-        protocol_words, 'x = b\'{"method":"tools/call"}\'', ("dialects", "engine.conversation")
+        protocol_words, 'x = b\'{"method":"tools/call"}\'', ("dialects", "engine.open_requests")
     ),
     "only standard_streams touches sys.stdout": Rule(
         standard_output, "sys.stdout.write('x')", ("fronts.standard_streams",)
@@ -302,15 +302,15 @@ ALLOWED = {
 }
 
 
-OF_ADAPTERS = (
-    *("engine.adapter", "engine.client_lines", "engine.conversation", "engine.setting", "engine.hello"),
-    *("engine.joining", "engine.meeting", "engine.polled", "engine.starting", "fronts.standard_streams"),
+OF_RELAYS = (
+    *("engine.relay", "engine.lines", "engine.open_requests", "engine.setting", "engine.hello"),
+    *("engine.joining", "engine.meeting", "engine.starting", "fronts.standard_streams"),
 )
 """Modules that a process loads that serves through a shared engine."""
 
 
-def test_an_adapter_loads_the_standard_library_and_its_own_modules_only() -> None:
-    for name in OF_ADAPTERS:
+def test_a_relay_loads_the_standard_library_and_its_own_modules_only() -> None:
+    for name in OF_RELAYS:
         first = {
             each
             for node in modules()[name].body
@@ -318,7 +318,7 @@ def test_an_adapter_loads_the_standard_library_and_its_own_modules_only() -> Non
             for each in imported(ast.Module([node], []))
         }
         theirs = {each for each in first if each.partition(".")[0] not in sys.stdlib_module_names}
-        allowed = {f"search_mcp.{each}" for each in (*OF_ADAPTERS, "engine", "fronts", "__version__")}
+        allowed = {f"search_mcp.{each}" for each in (*OF_RELAYS, "engine", "fronts", "__version__")}
         assert {each for each in theirs if not {each, each.rpartition(".")[0]} & allowed} == set(), name
 
 

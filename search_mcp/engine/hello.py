@@ -1,11 +1,13 @@
-"""The first line that an adapter or a command sends to an engine process, and the line that it answers.
+"""The first line that a relay or a command sends to an engine process, and the line that it answers.
 
 Both are JSON objects on one line. Two pipes come with an answer that accepts `serve`: one to read and one to write.
 They carry the messages of MCP and nothing else. The other requests get one answer. Standard library only, because
-adapters load nothing else.
+relays load nothing else.
 """
 
 import json
+import os
+from collections.abc import Mapping
 from typing import Any
 
 PROTOCOL = 1
@@ -22,13 +24,40 @@ _MEMBERS: dict[str, Any] = {
     "subset": str | None,
     "folder": str,
     "variables": dict,
-    "first_id": int,
 }
 """The types of the members that `serve` must have."""
 
 
 class UnreadableHelloError(ValueError):
     """The other side does not speak this protocol."""
+
+
+def introduction(options: Mapping[str, str | None]) -> Json:
+    """Return the first line of a client of this process, which has these options of `serve`.
+
+    It has the whole environment: an edit of the configuration may refer to any variable, and `inheritEnv` may pass on
+    all of them.
+    """
+    return {
+        "wants": "serve",
+        "config": options.get("--config"),
+        "client": options.get("--client"),
+        "log_level": options.get("--log-level"),
+        "subset": options.get("--servers"),
+        "folder": os.getcwd(),  # noqa: PTH109
+        "variables": dict(os.environ),
+        "parent": parent_name(),
+        "parent_pid": os.getppid(),
+    }
+
+
+def parent_name() -> str:
+    """Return the name of the program that started us, for the log and the status; empty if it is unknown."""
+    try:
+        with open(f"/proc/{os.getppid()}/comm", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def encode(message: Json) -> bytes:
@@ -52,7 +81,7 @@ def decode(line: bytes) -> Json:
 
 
 def decode_request(line: bytes) -> Json:
-    """Decode the first line of an adapter or a command.
+    """Decode the first line of a relay or a command.
 
     Raises:
         UnreadableHelloError: it is not such a line, or a member is missing or has a wrong type.

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
-"""Times to read a client's configuration, and what is cached of its servers; the adapter waits two seconds in all."""
+"""Times to read a client's configuration, and what is cached of its servers; the relay waits two seconds in all."""
 SPARE_FILES = 64
 """Files that this process must be able to open to take another client: pipes for it and for a dozen servers."""
 AHEAD_SECONDS = 5.0
@@ -172,8 +172,6 @@ class Host:
             connection.refuse(f"the engine cannot read the first line: {exc}")
             return
         match first.get("wants"):
-            case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
-                connection.refuse("it speaks another protocol")
             case "serve" if not _may_open(SPARE_FILES):
                 log.warning(
                     "! a client is not taken, because this process has too many open files; it runs its own servers"
@@ -289,7 +287,7 @@ class Host:
         aggregator = Aggregator(config, dependencies, source, self._load_kept_results)
         client = Client(aggregator)
         session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
-        limit, first_id = config.settings.max_message_bytes, first["first_id"]
+        limit = config.settings.max_message_bytes
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
@@ -298,7 +296,8 @@ class Host:
         answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
         try:
             client.reader, writer = await connection.open_streams(client)
-            front = client.front = Front(session, writer.write, limit, first_id)
+            # A late answer to a question of a lost engine comes here: no question of ours may have its id.
+            front = client.front = Front(session, writer.write, limit, first_id=time.time_ns() // 1000)
             session.tell_front = front.tell
             connection.accept(answer)
         except ConnectionError:

@@ -1,6 +1,6 @@
 """Joining the engine process of a user: the connection to the running one, or the election of the one who starts it.
 
-One process at a time holds the lock: the adapter that starts an engine, then this engine until it ends. So there is one
+One process at a time holds the lock: the relay that starts an engine, then this engine until it ends. So there is one
 engine at most, and the lock is released by the system whichever way its holder ends. Standard library only.
 """
 
@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Sequence
 from io import FileIO
+from typing import NamedTuple
 
 from search_mcp.engine import hello
 from search_mcp.engine.hello import Json
@@ -33,12 +34,16 @@ class MisconfiguredError(NoEngineError):
     """The configuration or an option is wrong, which this process reports itself unless it was repaired meanwhile."""
 
 
-class Piped:
+class Piped(NamedTuple):
     """The two pipes of a client to an engine, which come with the engine's answer."""
 
-    def __init__(self, incoming: FileIO, outgoing: FileIO, answer: Json) -> None:
-        self.incoming, self.outgoing = incoming, outgoing
-        self.answer = answer
+    incoming: FileIO
+    outgoing: FileIO
+    answer: Json
+
+    def close(self) -> None:
+        self.incoming.close()
+        self.outgoing.close()
 
 
 def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Piped:
@@ -219,15 +224,3 @@ def _locked(path: str) -> int | None:
             return None
         raise
     return lock
-
-
-def own(arguments: Sequence[str]) -> Piped:
-    """Start a process that serves this client alone, as a child that ends with us.
-
-    Raises:
-        OSError: it cannot be started.
-    """
-    from search_mcp.engine.starting import start_own
-
-    incoming, outgoing = start_own(arguments)
-    return Piped(incoming, outgoing, {})

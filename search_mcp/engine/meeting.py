@@ -1,8 +1,8 @@
-"""The place where adapters and the engine process of a user meet: a folder, and the names of a socket and a lock in it.
+"""The place where relays and the engine process of a user meet: a folder, and the names of a socket and a lock in it.
 
-Decides which engine process an adapter may use: one of the same build, started by the same user in the same way, for
+Decides which engine process a relay may use: one of the same build, started by the same user in the same way, for
 the same configuration file. Another version has another name, so it is left alone. Standard library only, because
-adapters load nothing else.
+relays load nothing else.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class Meeting:
 
 
 def is_supported(platform: str) -> bool:
-    """Return whether adapters and engines can meet here: where sockets have paths, and descriptors can be sent."""
+    """Return whether relays and engines can meet here: where sockets have paths, and descriptors can be sent."""
     return platform != "win32" and hasattr(socket, "AF_UNIX")
 
 
@@ -95,7 +95,7 @@ def confinement() -> list[str]:
     found = []
     for kind in NAMESPACES:
         with contextlib.suppress(OSError):
-            found.append(os.readlink(f"/proc/self/ns/{kind}"))  # noqa: PTH115  # no pathlib: an adapter loads little
+            found.append(os.readlink(f"/proc/self/ns/{kind}"))  # noqa: PTH115  # no pathlib: a relay loads little
     with contextlib.suppress(OSError), open("/proc/self/attr/current", "rb") as file:  # noqa: PTH123
         found.append(repr(file.read()))
     return found
@@ -111,13 +111,13 @@ def umask() -> int:
 def is_own(folder: str) -> bool:
     """Return whether a folder is there and belongs to this user; after `su` and `sudo`, variables name another's."""
     try:
-        return os.stat(folder).st_uid == os.getuid()  # noqa: PTH116  # no pathlib: an adapter loads little
+        return os.stat(folder).st_uid == os.getuid()  # noqa: PTH116  # no pathlib: a relay loads little
     except OSError:
         return False
 
 
 def own_folder(variables: Mapping[str, str]) -> str:
-    """Return the folder in which adapters and engines of this user meet; it may not be there yet."""
+    """Return the folder in which relays and engines of this user meet; it may not be there yet."""
     return folder_name(variables, os.getuid())
 
 
@@ -141,7 +141,7 @@ def make_safe(folder: str) -> None:
         UnsafeFolderError: another user made it, or may write to it, or it is a link.
     """
     with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)  # noqa: PTH102  # no pathlib: an adapter loads little
+        os.mkdir(folder, 0o700)  # noqa: PTH102  # no pathlib: a relay loads little
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):
         raise UnsafeFolderError(f"{folder} is not a folder")

@@ -1,4 +1,4 @@
-"""The engine process: it serves every client of a user whose adapter connects to its socket.
+"""The engine process: it serves every client of a user whose relay connects to its socket.
 
 Decides how it detaches from the process that started it, where it listens and logs, and what it removes at its end.
 `host` has its clients.

@@ -25,7 +25,7 @@ def shared_file(arguments: Sequence[str], variables: Mapping[str, str]) -> str |
     if explicit:
         path = _at_home(explicit, variables)
         return path if is_shared(_read(path)) else None
-    here = os.path.join("config", FILE_NAME)  # noqa: PTH118  # no pathlib: an adapter loads little
+    here = os.path.join("config", FILE_NAME)  # noqa: PTH118  # no pathlib: a relay loads little
     from platformdirs import user_config_dir
 
     folder = user_config_dir("search-mcp", appauthor=False)

@@ -1,7 +1,7 @@
-"""The start of the processes that an adapter needs: an engine, and a process that serves the client alone.
+"""The start of the processes that a relay needs: an engine, and a process that serves the client alone.
 
 Decides how an engine becomes independent of the process that starts it, and how it says that it is ready. Loaded only
-when a process is started. Standard library only, because adapters load nothing else.
+when a process is started. Standard library only, because relays load nothing else.
 """
 
 import os
@@ -98,15 +98,7 @@ def start_own(arguments: Sequence[str]) -> tuple[FileIO, FileIO]:
     Raises:
         OSError: it cannot be started.
     """
-    return start_child([sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments])
-
-
-def start_child(command: Sequence[str]) -> tuple[FileIO, FileIO]:
-    """Start a process that is known by its stdout and its stdin alone, which are returned.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    command = [sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     process.returncode = 0  # its end is noticed at the pipes, so `Popen` must not warn that it is not waited for
     assert isinstance(process.stdin, FileIO)

@@ -1,6 +1,6 @@
 """The standard streams of a process that speaks to a client: which are there, and taking them for the protocol.
 
-The only file that touches `sys.stdout`. Standard library only, because adapters load nothing else.
+The only file that touches `sys.stdout`. Standard library only, because relays load nothing else.
 """
 
 import os

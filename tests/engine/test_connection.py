@@ -83,7 +83,7 @@ async def joins(place: Meeting) -> Piped:
 
 @asynccontextmanager
 async def joined_by(client: Client, place: Meeting, **more: object) -> AsyncIterator[tuple[Connection, Writer, Piped]]:
-    """Give a client pipes; yield the engine's connection and its writer, and what the adapter has."""
+    """Give a client pipes; yield the engine's connection and its writer, and what the relay has."""
     async with connections(place) as made, asyncio.timeout(SECONDS):
         joining = asyncio.create_task(joins(place))
         connection = await made.get()

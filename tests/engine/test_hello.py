@@ -1,4 +1,4 @@
-"""The first lines between an adapter and an engine process."""
+"""The first lines between a relay and an engine process."""
 
 import pytest
 
@@ -24,13 +24,12 @@ REQUEST: hello.Json = {
     "subset": None,
     "folder": "/",
     "variables": {},
-    "first_id": 1,
 }
 
 
 @pytest.mark.parametrize("name", [name for name in REQUEST if name != "wants"])
 def test_a_request_that_lacks_a_member_is_refused(name: str) -> None:
-    assert hello.decode_request(hello.encode(REQUEST))["first_id"] == 1
+    assert hello.decode_request(hello.encode(REQUEST))["folder"] == "/"
     for wrong in ({key: value for key, value in REQUEST.items() if key != name}, {**REQUEST, name: 7.5}):
         with pytest.raises(hello.UnreadableHelloError, match=f"its member {name} is missing or has a wrong type"):
             hello.decode_request(hello.encode(wrong))

@@ -1,4 +1,4 @@
-"""Where adapters and engines meet: the folder and its checks, the name, and the user of the other side."""
+"""Where relays and engines meet: the folder and its checks, the name, and the user of the other side."""
 
 import os
 import socket

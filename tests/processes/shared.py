@@ -67,14 +67,14 @@ if "search_mcp.engine.process" in " ".join(sys.orig_argv):
 
         engine_process.LOG_BYTES = int(os.environ["LOG_BYTES"])
 """
-"""Makes adapters wait for an engine as long as a busy machine may take to start it."""
+"""Makes relays wait for an engine as long as a busy machine may take to start it."""
 
 
 class SharedRun(Run):
     """One client; the engine may outlive it."""
 
     def ended(self) -> int:
-        """Wait for the exit of the adapter; return the exit code."""
+        """Wait for the exit of the relay; return the exit code."""
         while self._line() is not None:
             pass
         return self.process.wait(SECONDS)

@@ -17,16 +17,22 @@ from real.processes import wait_until_gone
 
 import search_mcp
 from processes.conftest import write
-from processes.run import SECONDS, server
+from processes.run import SECONDS, Run, server
 from processes.shared import Home, connection, ends
 from search_mcp.engine import hello
-from search_mcp.engine.adapter import ENGINE_LOST, LINE_LOST
+from search_mcp.engine.relay import ENGINE_LOST
 
 pty: Any = pytest.importorskip("pty")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on POSIX; pidfds are of Linux")
 
 ECHO = {"one": server("well_behaved")}
 TOLD = {"told": server("does_as_told")}
+
+
+def is_told_that_lists_changed(client: Run) -> bool:
+    """Return whether the client was told this, and nothing else; of prompts and resources only if there may be some."""
+    told = {each["method"].removesuffix("/list_changed") for each in client.others}
+    return "notifications/tools" in told <= {f"notifications/{each}" for each in ("tools", "prompts", "resources")}
 
 
 def test_two_clients_share_an_engine_that_serves_each_in_its_folder(tmp_path: Path) -> None:
@@ -59,7 +65,7 @@ def test_an_engine_that_is_killed_costs_an_error_for_each_open_call_and_nothing_
         error = client.answer(hanging)["error"]
         assert error == {"code": -32000, "message": ENGINE_LOST, "data": {"mayHaveRun": True}}
         assert client.calls("told.echo", words="again") == "again"
-        assert client.others == []
+        assert is_told_that_lists_changed(client)
 
 
 def test_the_next_message_after_the_end_of_an_idle_engine_works(tmp_path: Path) -> None:
@@ -176,7 +182,7 @@ def test_a_client_that_does_not_read_takes_no_memory_and_delays_no_other(tmp_pat
         assert slow.peak() < 48 << 20
 
 
-def test_an_adapter_that_is_killed_in_the_middle_of_a_line_ends_its_session_only(tmp_path: Path) -> None:
+def test_a_relay_that_is_killed_in_the_middle_of_a_line_ends_its_session_only(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, home.client() as other:
         other.opens()
         with home.client() as client:
@@ -220,7 +226,7 @@ def test_an_own_engine_goes_on_where_no_shared_one_can_be_started(tmp_path: Path
         assert client.stderr.count(b"no shared engine") == 1
         client.close_stdin()
         assert client.ended() == 0
-        assert client.others == []
+        assert is_told_that_lists_changed(client)
         home.meeting_folder.unlink()
 
 
@@ -233,7 +239,7 @@ def test_a_long_message_that_an_engine_is_lost_in_is_answered_and_the_next_one_w
         home.kills_engine()
         client._put(b'"}},"id":"long"}\n')
         error = client.answer("long")["error"]
-        assert error == {"code": -32000, "message": LINE_LOST, "data": {"mayHaveRun": False}}
+        assert error == {"code": -32000, "message": ENGINE_LOST, "data": {"mayHaveRun": True}}
         assert client.calls("one.echo", words="up") == "up"
 
 
@@ -464,7 +470,7 @@ def test_messages_may_come_from_a_file_and_answers_go_to_one(tmp_path: Path) -> 
         assert [json.loads(line)["id"] for line in answers.read_bytes().splitlines()] == list(range(500))
 
 
-def test_a_client_that_leaves_the_adapter_many_open_files_is_served(tmp_path: Path) -> None:
+def test_a_client_that_leaves_the_relay_many_open_files_is_served(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, home.client({"FILES": "1100"}) as client:
         client.opens()
         assert client.calls("one.echo", words="up") == "up"
@@ -486,6 +492,27 @@ def test_a_modern_client_that_listens_is_told_to_listen_again(tmp_path: Path) ->
                 pass
             home.kills_engine()
             assert client.answer(listening)["result"]["resultType"] == "complete"
+
+
+def test_a_late_answer_to_a_question_of_a_lost_engine_answers_no_other(tmp_path: Path) -> None:
+    with Home(tmp_path, {"keeps": server("keeps_state")}) as home, home.client() as client:
+        hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "a client", "version": "1"}}
+        client.asks("initialize", capabilities={"roots": {}}, **hello)
+        client.sends("tools/call", name="keeps.state", arguments={})
+        lost = asked_for_roots(client)
+        home.kills_engine()
+        call = client.sends("tools/call", name="keeps.state", arguments={})
+        asked = asked_for_roots(client)
+        for identifier in (lost, asked):
+            client.says({"id": identifier, "result": {"roots": [{"uri": f"file:///{identifier}"}]}})
+        client.answer(call)
+        assert client.calls("keeps.roots") == json.dumps([{"uri": f"file:///{asked}"}])
+
+
+def asked_for_roots(client: Run) -> Any:
+    while (message := client.next()).get("method") != "roots/list":
+        pass
+    return message["id"]
 
 
 @pytest.mark.parametrize(

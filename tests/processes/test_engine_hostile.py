@@ -42,7 +42,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 class Hostile:
-    """A client without an adapter."""
+    """A client without a relay."""
 
     def __init__(self, home: Home) -> None:
         variables = home.client()._environment
@@ -51,7 +51,7 @@ class Hostile:
         place = Meeting(str(path.parent), path.stem)
         joined = join(
             place,
-            {"wants": "serve", "client": None, "log_level": None, "subset": None, "first_id": 1, **first},
+            {"wants": "serve", "client": None, "log_level": None, "subset": None, **first},
             SECONDS,
         )
         assert isinstance(joined, Piped)

@@ -122,7 +122,7 @@ def test_a_pipe_in_the_place_of_the_record_of_programs_delays_no_client_of_an_en
         _stick(record)
         first = {"config": str(home.config), "folder": str(tmp_path), "variables": dict(os.environ)}
         options = {"client": None, "log_level": None, "subset": None}
-        line = hello.encode({"wants": "serve", "first_id": 1, **options, **first})
+        line = hello.encode({"wants": "serve", **options, **first})
         with connection(home, line) as other, other.makefile("rb") as answers:
             assert "alone" not in json.loads(answers.readline())
         assert client.calls("good.echo", words="x") == "x"

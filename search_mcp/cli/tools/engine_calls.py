@@ -18,8 +18,7 @@ from search_mcp.config import location
 from search_mcp.config.schema import Config
 from search_mcp.dialects import BackDialect, CannotOpenError
 from search_mcp.dialects.back.opening import back_dialect, negotiate
-from search_mcp.engine.adapter import Options as ServeOptions
-from search_mcp.engine.adapter import introduction
+from search_mcp.engine.hello import introduction
 from search_mcp.engine.joining import Piped, join_running
 from search_mcp.engine.meeting import is_supported, meeting, own_folder
 from search_mcp.gateway.person import OPENING, Person
@@ -52,7 +51,7 @@ def join(explicit: str | None, config: Config, server: str) -> Piped | None:
         if not Path(own_folder(os.environ)).exists():
             return None
         place = meeting(str(location.locate(explicit, os.environ)), os.environ)
-        joined = join_running(place, introduction(ServeOptions(explicit, None, None, server)))
+        joined = join_running(place, introduction({"--config": explicit, "--servers": server}))
     except Exception as exc:  # whatever is wrong with sharing, the command starts its server
         log.debug("= the shared engine is not used: %r", exc)
         return None

@@ -1,4 +1,4 @@
-"""An adapter between pipes of a client and an engine that the test plays."""
+"""A relay between pipes of a client and an engine that the test plays."""
 
 import json
 import os
@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from search_mcp.engine import adapter, polled
-from search_mcp.engine.adapter import ENGINE_LOST, Adapter
-from search_mcp.engine.conversation import LOST_REPEATEDLY, MOST_ENGINES
+from search_mcp.engine import relay
 from search_mcp.engine.joining import NoEngineError, Piped
-from search_mcp.engine.polled import Polled, Ready, Taker, Wanted
+from search_mcp.engine.relay import ENGINE_LOST, Relay
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 SECONDS = 30.0
@@ -61,20 +59,20 @@ class Engine:
 
 
 class Bench:
-    """An adapter in a thread, with the client's ends of its pipes."""
+    """A relay in a thread, with the client's ends of its pipes."""
 
-    def __init__(self, *engines: Engine, streams: type[Polled] = Polled) -> None:
+    def __init__(self, *engines: Engine, kind: type[Relay] = Relay) -> None:
         stdin, self.stdin = os.pipe()
         self.stdout, stdout = os.pipe()
         self._descriptors = [stdin, stdout]
         first, *self._next = engines
         self.joins = 0
         self.code: int | None = None
-        self._adapter = Adapter(first.joined, self._again, streams(stdin, stdout))
+        self._relay = kind(first.joined, self._again, stdin, stdout)
         self._thread = threading.Thread(target=self._run)
         self._lines = os.fdopen(self.stdout, "rb", closefd=False)
 
-    def _again(self, engines: int) -> Piped:
+    def _again(self) -> Piped:
         self.joins += 1
         if not self._next:
             raise NoEngineError("there is none")
@@ -82,7 +80,7 @@ class Bench:
 
     def _run(self) -> None:
         try:
-            self.code = self._adapter.run()
+            self.code = self._relay.run()
         finally:
             for each in self._descriptors:
                 os.close(each)
@@ -134,7 +132,7 @@ class Bench:
 
 @pytest.fixture
 def engines() -> Iterator[list[Engine]]:
-    made = [Engine() for _ in range(6)]
+    made = [Engine() for _ in range(3)]
     yield made
     for each in made:
         each.close()
@@ -180,7 +178,7 @@ def test_a_line_of_the_engine_that_comes_in_two_parts_arrives_whole(bench: Bench
     assert bench.hears()["method"] == "first"
     engines[0].writes(b'{"method":"half ')
     bench.says({"id": 1, "method": "ping"})
-    engines[0].hears()  # the adapter has read the first part: the engine is read before the client
+    engines[0].hears()  # the relay has read the first part: the engine is read before the client
     engines[0].writes(b'and half"}\n')
     assert bench.hears()["method"] == "half and half"
 
@@ -189,7 +187,7 @@ def test_a_line_of_the_client_that_comes_in_two_parts_arrives_whole(bench: Bench
     bench.says({"id": 1, "method": "ping"})
     engines[0].hears()
     bench.writes(b'{"id":2,"method":"half ')
-    for _ in range(2):  # the adapter has read the first part with the first of these, or before
+    for _ in range(2):  # the relay has read the first part with the first of these, or before
         engines[0].says({"method": "news"})
         bench.hears()
     bench.writes(b'and half"}\n')
@@ -215,7 +213,7 @@ def test_a_line_that_cannot_be_written_at_once_keeps_its_place(
     bench.says({"id": 2, "method": first})
     engines[0].waits()
     bench.says({"id": 3, "method": second})
-    for _ in range(3):  # the adapter has tried to write it with the second of these, or before
+    for _ in range(3):  # the relay has tried to write it with the second of these, or before
         engines[0].says({"method": "news"})
         bench.hears()
     assert engines[0].hears()["id"] == 2
@@ -228,30 +226,49 @@ def test_a_line_of_the_engine_that_is_written_in_two_parts_arrives_whole(bench: 
     engines[0].says({"method": SHORT})
     bench.waits()
     engines[0].says({"method": LONG})
-    for _ in range(2):  # the adapter has written the first part with the first of these, or before
+    for _ in range(2):  # the relay has written the first part with the first of these, or before
         bench.says({"method": "news"})
         engines[0].hears()
     engines[0].says({"method": "last"})
     assert [bench.hears()["method"] for _ in range(3)] == [SHORT, LONG, "last"]
 
 
-def test_no_answer_to_what_is_repeated_reaches_the_client(bench: Bench, engines: list[Engine]) -> None:
-    opening = ("initialize", "logging/setLevel")
-    for number, method in enumerate(opening):
-        bench.says({"id": number, "method": method, "params": {}})
-        engines[0].says({"id": engines[0].hears()["id"], "result": {}})
-        bench.hears()
+OPENING: Json = {"id": 0, "method": "initialize", "params": {}}
+ANSWER: Json = {"id": 0, "result": {"capabilities": {"tools": {"listChanged": True}}}}
+
+
+def opens_as_before(engine: Engine, answer: Json = ANSWER) -> None:
+    assert [engine.hears()["method"] for _ in range(2)] == ["initialize", "notifications/initialized"]
+    engine.says(answer)
+
+
+def test_another_engine_is_opened_like_the_lost_one_and_the_client_is_told_of_changes(
+    bench: Bench, engines: list[Engine]
+) -> None:
+    bench.says(OPENING)
+    engines[0].says({"id": engines[0].hears()["id"], "result": {}})
+    bench.hears()
     engines[0].dies()
-    bench.says({"id": 2, "method": "ping"})
-    repeated = [engines[1].hears() for _ in opening]
-    assert [each["method"] for each in repeated] == [*opening]
-    assert engines[1].hears()["id"] == 2
-    for number, message in enumerate(repeated):
-        engines[1].says({"id": message["id"], "result": {}})
-        bench.says({"id": f"{number}", "method": "ping"})
-        engines[1].hears()  # the adapter has read the answer
-    engines[1].says({"id": 2, "result": {}})
-    assert bench.hears()["id"] == 2
+    bench.says({"id": 1, "method": "tools/call"})
+    opens_as_before(engines[1])
+    assert engines[1].hears()["id"] == 1
+    assert bench.hears()["method"] == "notifications/tools/list_changed"
+    engines[1].says({"id": 1, "result": {}})
+    assert bench.hears()["id"] == 1
+
+
+def test_a_message_is_refused_if_the_engine_that_is_opened_for_it_ends(bench: Bench, engines: list[Engine]) -> None:
+    bench.says(OPENING)
+    engines[0].hears()
+    engines[0].says(ANSWER)
+    bench.hears()
+    for engine in engines[:2]:
+        engine.dies()
+    bench.says({"id": 1, "method": "tools/call"})
+    assert bench.hears()["error"]["data"] == {"mayHaveRun": False}
+    bench.says({"id": 2, "method": "tools/call"})
+    opens_as_before(engines[2], {"id": 0, "error": {"code": 0, "message": "no"}})
+    assert engines[2].hears()["id"] == 2
 
 
 def test_a_line_that_a_lost_engine_has_broken_off_is_not_passed_on(bench: Bench, engines: list[Engine]) -> None:
@@ -285,67 +302,25 @@ def test_a_message_for_an_engine_that_is_gone_goes_to_the_next_one(bench: Bench,
     assert bench.joins == 1
 
 
-def test_an_opening_that_ends_every_engine_is_refused(bench: Bench, engines: list[Engine]) -> None:
-    bench.says({"id": 1, "method": "initialize", "params": {}})
-    for engine in engines[:MOST_ENGINES]:
-        assert engine.hears()["method"] == "initialize"
-        engine.dies()
-    refused = bench.hears()
-    assert refused["error"]["message"] == LOST_REPEATEDLY
-    assert refused["error"]["data"] == {"mayHaveRun": False}
-    bench.says({"id": 2, "method": "ping"})
-    assert engines[MOST_ENGINES].hears()["id"] == 2
-
-
-def test_a_listing_that_an_engine_is_lost_with_is_answered_by_the_next_one(bench: Bench, engines: list[Engine]) -> None:
-    bench.says({"id": 1, "method": "tools/list"})
-    bench.says({"id": 2, "method": "tools/call"})
-    assert [engines[0].hears()["id"] for _ in range(2)] == [1, 2]
-    engines[0].dies()
-    assert bench.hears()["error"]["message"] == ENGINE_LOST
-    assert engines[1].hears() == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    engines[1].says({"id": 1, "result": {}})
-    assert bench.hears() == {"jsonrpc": "2.0", "id": 1, "result": {}}
-
-
-def test_a_listing_is_refused_if_there_is_no_next_engine(engines: list[Engine]) -> None:
-    bench = Bench(engines[0])
-    bench.starts()
-    bench.says({"id": 1, "method": "tools/list"})
-    engines[0].hears()
-    engines[0].dies()
-    error = bench.hears()["error"]
-    assert "there is none" in error["message"]
-    assert error["data"] == {"mayHaveRun": False}
-    bench.close()
-
-
-def test_the_rest_of_a_broken_line_reaches_no_engine_however_many_are_lost(bench: Bench, engines: list[Engine]) -> None:
-    bench.says({"id": 1, "method": "ping"})
-    engines[0].hears()
+def test_the_rest_of_a_broken_line_reaches_no_engine(bench: Bench, engines: list[Engine]) -> None:
     long = b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"x":"' + b"x" * 1_500_000
     writer = threading.Thread(target=bench.writes_all, args=(long,))
     writer.start()
-    assert len(engines[0]._lines.read(len(long))) == len(long)
-    writer.join(SECONDS)
+    assert engines[0]._lines.read(1_000_000) == long[:1_000_000]
     engines[0].dies()
-    assert engines[1].hears()["id"] == 1
-    engines[1].dies()
-    assert engines[2].hears()["id"] == 1
+    writer.join(SECONDS)
     bench.writes(b'"}}\n')
     error = bench.hears()
     assert error["id"] == "long"
-    assert error["error"]["data"] == {"mayHaveRun": False}
+    assert error["error"] == {"code": -32000, "message": ENGINE_LOST, "data": {"mayHaveRun": True}}
     bench.says({"id": 2, "method": "ping"})
-    assert engines[2].hears()["id"] == 2
+    assert engines[1].hears()["id"] == 2
 
 
 def test_a_last_message_without_a_line_ending_goes_to_the_next_engine(bench: Bench, engines: list[Engine]) -> None:
+    engines[0].dies()
     bench.writes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
     bench.ends()
-    assert engines[0].hears()["id"] == 1
-    assert engines[0].is_told_the_end()
-    engines[0].dies()
     assert engines[1].hears()["id"] == 1
     assert engines[1].is_told_the_end()
     engines[1].says({"id": 1, "result": {}})
@@ -371,7 +346,7 @@ def test_messages_are_refused_while_there_is_no_engine(engines: list[Engine]) ->
 def test_a_client_that_ends_and_does_not_read_is_not_waited_for(
     engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "LAST_BYTES_SECONDS", 0.05)
+    monkeypatch.setattr(relay, "LAST_BYTES_SECONDS", 0.05)
     bench = Bench(engines[0])
     bench.starts()
     bench.ends()
@@ -385,7 +360,7 @@ def test_a_client_that_ends_and_does_not_read_is_not_waited_for(
 def test_an_engine_that_does_not_answer_the_end_is_not_waited_for(
     engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "LAST_ANSWERS_SECONDS", 0.05)
+    monkeypatch.setattr(relay, "LAST_ANSWERS_SECONDS", 0.05)
     bench = Bench(engines[0])
     bench.starts()
     bench.ends()
@@ -393,7 +368,7 @@ def test_an_engine_that_does_not_answer_the_end_is_not_waited_for(
     bench.close()
 
 
-def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: list[Engine]) -> None:
+def test_a_client_that_closes_stdout_ends_the_relay(bench: Bench, engines: list[Engine]) -> None:
     bench.says({"id": 1, "method": "ping"})
     engines[0].hears()
     bench.closes_stdout()
@@ -410,21 +385,18 @@ def test_a_client_with_header_framing_starts_again_after_a_loss(bench: Bench, en
     assert bench.is_over()
 
 
-class InSteps(Polled):
+class InSteps(Relay):
     """Waits only as often as the test permits."""
 
     permits = threading.Semaphore(0)
 
-    def wait(self, wanted: Wanted, engine: polled.Engine | None, seconds: float | None) -> Ready | None:
+    def _wait(self) -> dict[int, int]:
         self.permits.acquire()
-        return super().wait(wanted, engine, seconds)
-
-    def relay(self, engine: polled.Engine, take_from_client: Taker, take_from_engine: Taker) -> None:
-        """Return at once."""
+        return super()._wait()
 
 
 def test_a_client_with_header_framing_is_not_served_further_if_it_speaks_at_a_loss(engines: list[Engine]) -> None:
-    bench = Bench(*engines, streams=InSteps)
+    bench = Bench(*engines, kind=InSteps)
     bench.starts()
     framed = b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}'
     bench.writes(framed)

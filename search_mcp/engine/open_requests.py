@@ -1,0 +1,96 @@
+"""The open requests of a client, and its `initialize`: what a relay knows for the case that the engine is lost.
+
+Decides what the client is answered then, and how the next engine is opened. The words of the protocol are repeated
+here, because a relay loads no dialect. Standard library only; no I/O.
+"""
+
+import contextlib
+import json
+from typing import Any
+
+from search_mcp.engine.lines import Json, messages
+
+LOST = -32000
+INITIALIZE = "initialize"
+INITIALIZED = "notifications/initialized"
+LISTEN = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"
+SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+LISTS = ("tools", "prompts", "resources")
+
+
+class OpenRequests:
+    """The requests of a client that are not answered."""
+
+    def __init__(self) -> None:
+        self._methods: dict[object, str] = {}  # by id
+        self._initialize = b""  # the line, unless it was answered with an error of ours
+
+    def __repr__(self) -> str:
+        return f"<OpenRequests {len(self._methods)}>"
+
+    def asked(self, line: bytes) -> None:
+        """Record a line of the client."""
+        for message in messages(line):
+            method, identifier = message.get("method"), _as_id(message.get("id"))
+            if not isinstance(method, str):
+                continue  # an answer to a question
+            if identifier is not None:
+                self._methods[identifier] = method
+                if method == INITIALIZE:
+                    self._initialize = line
+            elif method == CANCELLED and isinstance(params := message.get("params"), dict):
+                self._methods.pop(_as_id(params.get("requestId")), None)
+
+    def answered(self, line: bytes) -> None:
+        """Record a line of the engine."""
+        for message in messages(line):
+            if "method" not in message:
+                self._methods.pop(_as_id(message.get("id")), None)
+
+    def lose(self, reason: str) -> bytes:
+        """Return the answers to all open requests, which are open no longer."""
+        lost, self._methods = self._methods, {}
+        if INITIALIZE in lost.values():
+            self._initialize = b""
+        return b"".join(
+            _end_of_stream(each) if method == LISTEN else _failure(each, reason, may_have_run=True)
+            for each, method in lost.items()
+        )
+
+    def opening(self) -> bytes:
+        """Return the lines that open another engine as the client has opened the lost one; none if it has not."""
+        return self._initialize + _line({"method": INITIALIZED}) if self._initialize else b""
+
+
+def refusal(line: bytes, reason: str, *, may_have_run: bool) -> bytes:
+    """Return the answers to the requests in a line that no engine has got, or not as a whole."""
+    requests = [_as_id(message.get("id")) for message in messages(line) if "method" in message]
+    return b"".join(_failure(each, reason, may_have_run=may_have_run) for each in requests if each is not None)
+
+
+def changes(answer: bytes) -> bytes:
+    """Return the notifications that the lists have changed which an answer to `initialize` declares."""
+    capabilities: Json = {}
+    with contextlib.suppress(ValueError, KeyError):  # it was refused
+        capabilities = json.loads(answer)["result"]["capabilities"]
+    declared = (each for each in LISTS if capabilities.get(each, {}).get("listChanged"))
+    return b"".join(_line({"method": f"notifications/{each}/list_changed"}) for each in declared)
+
+
+def _as_id(value: Any) -> str | int | None:
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _line(message: Json) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
+
+
+def _failure(identifier: object, reason: str, *, may_have_run: bool) -> bytes:
+    return _line({"id": identifier, "error": {"code": LOST, "message": reason, "data": {"mayHaveRun": may_have_run}}})
+
+
+def _end_of_stream(identifier: object) -> bytes:
+    """Answer a subscription as a server that ends it gracefully, so that the client subscribes again."""
+    meta = {SUBSCRIPTION_KEY: identifier}
+    return _line({"id": identifier, "result": {"resultType": "complete", "_meta": meta}})
