@@ -35,7 +35,6 @@ MADE_LATE = {
     "re.compile(pattern, re.MULTILINE)": "of a model, in a process with limits",
     "re.compile(f'{re.escape(_folded(name))}(-\\\\d+)?/')": "a text as it is, and a number behind it",
     're.compile(f"""\\\\s*;.*\\\\bextra == [\'"]{extra}[\'"].*""")': "the dependencies of our own package",
-    "re.compile(translate(segment))": "the user's own patterns of files, against names of files",
     "_compiled(controls)": "a set of characters",
     "re.finditer(re.escape(pair), word[0], re.IGNORECASE)": "a text as it is",
     "re.compile(f'\\\\b(?:{phrases})\\\\b', re.IGNORECASE)": "texts as they are",

@@ -8,13 +8,15 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from search_mcp.config.watch_patterns import Patterns, Positions
+from search_mcp.config.watch_patterns import Pattern, rest, segments
 from search_mcp.wire.structs import Struct
 
 MOST_FILES = 10_000
 """Files whose changes are noticed."""
+MOST_NAMES = 50_000
+"""Names in folders that one look reads: about a tenth of a second."""
 
 FileState: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, and number of the file, which differs if an editor replaced it."""
@@ -29,19 +31,6 @@ class Snapshot(Struct, frozen=True):
     """Whether there is more than a look reads."""
 
 
-class Limits(Struct, frozen=True):
-    """The most work of one look."""
-
-    files: int = MOST_FILES
-    names: int = 50_000
-    """Names in folders that are read: about a tenth of a second."""
-    steps: int = 300_000
-    """Comparisons of a name with a part of a pattern: about half a second."""
-
-
-LIMITS: Final = Limits()
-
-
 class Watched(Struct, frozen=True):
     """The files to watch."""
 
@@ -52,34 +41,33 @@ class Watched(Struct, frozen=True):
 class _Folder(Struct):
     path: str
     prefix: str
-    included: Positions
-    excluded: Positions
+    included: frozenset[Pattern]
+    excluded: frozenset[Pattern]
 
 
-def scan(watched: Watched, limits: Limits = LIMITS) -> Snapshot:
+def scan(watched: Watched, most_files: int = MOST_FILES, most_names: int = MOST_NAMES) -> Snapshot:
     """Look at the watched files; may block. What cannot be read is not there."""
-    included = Patterns(each for each in watched.patterns if not each.startswith("!"))
-    excluded = Patterns((each[1:] for each in watched.patterns if each.startswith("!")), matches_hidden=True)
+    included = frozenset(each for pattern in watched.patterns if pattern[0] != "!" for each in segments(pattern))
+    excluded = frozenset(each for pattern in watched.patterns if pattern[0] == "!" for each in segments(pattern[1:]))
     files: dict[str, FileState] = {}
-    names, steps = limits.names, limits.steps
-    waiting = [_Folder(watched.folder, "", included.start, excluded.start)]
+    waiting = [_Folder(watched.folder, "", included, excluded)]
     while waiting:
         folder = waiting.pop()
-        entries = _entries(folder.path, names + 1)
-        names -= len(entries)
-        steps -= len(entries) * (len(folder.included) + len(folder.excluded))
-        if names < 0 or steps < 0:
+        entries = _entries(folder.path, most_names + 1)
+        most_names -= len(entries)
+        if most_names < 0:
             return Snapshot(files, is_cut=True)
         for entry in entries:
-            found = included.match(folder.included, entry.name)
-            left_out = excluded.match(folder.excluded, entry.name)
-            if left_out.is_file or not (found.is_file or found.beyond):
+            left = rest(folder.included, entry.name)
+            left_out = rest(folder.excluded, entry.name, matches_hidden=True)
+            if not left or () in left_out:
                 continue
             path = folder.prefix + entry.name
-            if found.beyond and _is_folder(entry, follows=found.is_named):
-                waiting.append(_Folder(entry.path, f"{path}/", found.beyond, left_out.beyond))
-            elif found.is_file and (state := _state(entry)) is not None:
-                if len(files) == limits.files:
+            is_named = any(entry.name in pattern for pattern in folder.included)
+            if left != {()} and _is_folder(entry, follows=is_named):
+                waiting.append(_Folder(entry.path, f"{path}/", left, left_out))
+            elif () in left and (state := _state(entry)) is not None:
+                if len(files) == most_files:
                     return Snapshot(files, is_cut=True)
                 files[path] = state
     return Snapshot(files)

@@ -7,12 +7,10 @@ nor the folders in `SKIPPED`, which a pattern has to name: they hold thousands o
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import translate
-from functools import lru_cache
+from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from search_mcp.config.placeholders import Complaint
-from search_mcp.wire.structs import Struct
 
 MOST_PATTERNS = 100
 LONGEST_PATTERN = 400
@@ -22,10 +20,8 @@ SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv"})
 _ANY_FOLDERS: Final = "**"
 _RELATIVE = 'write it relative to "cwd", or to the folder of this file, as in "src/**/*.py"'
 
-Position: TypeAlias = tuple[int, int]
-"""A pattern and one of its segments."""
-Positions: TypeAlias = frozenset[Position]
-"""The segments that the next name of a path may match."""
+Pattern: TypeAlias = tuple[str, ...]
+"""The segments of a pattern, of which each matches one name of a path, and `**` any number of them."""
 
 
 def usable(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -62,72 +58,30 @@ def _fault(pattern: str) -> tuple[str, str] | None:
     return None
 
 
-class _Found(Struct, frozen=True):
-    """The match of one name after some positions."""
-
-    is_file: bool
-    """Whether a file of this name is matched."""
-    beyond: Positions
-    """The positions for the names in a folder of this name."""
-    is_named: bool
-    """Whether a pattern names this very name, without wildcards."""
-
-
-class Patterns:
-    """Patterns, each as a sequence of segments."""
-
-    def __init__(self, patterns: Iterable[str], *, matches_hidden: bool = False) -> None:
-        self._patterns = [each for pattern in patterns for each in _segments(pattern)]
-        self._matches_hidden = matches_hidden
-        self.start: Positions = self._closed((number, 0) for number in range(len(self._patterns)))
-
-    def _closed(self, positions: Iterable[Position]) -> Positions:
-        """Add the positions after `**`, which matches no folder, too."""
-        found = set[Position]()
-        for number, at in positions:
-            found.add((number, at))
-            if self._patterns[number][at] == _ANY_FOLDERS:  # never followed by another one
-                found.add((number, at + 1))
-        return frozenset(found)
-
-    def match(self, positions: Positions, name: str) -> _Found:
-        """Match the next name of a path."""
-        is_plain = self._matches_hidden or not (name.startswith(".") or name in SKIPPED)
-        is_file = is_named = False
-        beyond: list[Position] = []
-        for number, at in positions:
-            pattern = self._patterns[number]
-            segment = pattern[at]
-            if segment == _ANY_FOLDERS:
-                if is_plain:
-                    beyond.append((number, at))
-                continue
-            is_literal = segment == name
-            if not is_literal and not (
-                (is_plain or (segment.startswith(".") and name not in SKIPPED)) and _expression(segment).match(name)
-            ):
-                continue
-            if at + 1 == len(pattern):
-                is_file = True
-            else:
-                beyond.append((number, at + 1))
-                is_named = is_named or is_literal
-        return _Found(is_file, self._closed(beyond), is_named)
-
-
-def _segments(pattern: str) -> Iterator[Sequence[str]]:
+def segments(pattern: str) -> Iterator[Pattern]:
     """Yield the segments of a pattern; of a plain path also those that match everything in such a folder."""
-    path = [each for each in pattern.replace("\\", "/").split("/") if each not in ("", ".")]
-    # `**` after `**` matches the same; each would be another position.
-    path = [each for at, each in enumerate(path) if each != _ANY_FOLDERS or path[at - 1 : at] != [_ANY_FOLDERS]]
+    path = tuple(each for each in pattern.replace("\\", "/").split("/") if each not in ("", "."))
     if path[-1] == _ANY_FOLDERS:
-        yield [*path, "*"]
+        yield (*path, "*")
         return
     yield path
     if not re.search(r"[*?\[]", path[-1]):
-        yield [*path, _ANY_FOLDERS, "*"]
+        yield (*path, _ANY_FOLDERS, "*")
 
 
-@lru_cache(1000)
-def _expression(segment: str) -> re.Pattern[str]:
-    return re.compile(translate(segment))
+def rest(patterns: Iterable[Pattern], name: str, *, matches_hidden: bool = False) -> frozenset[Pattern]:
+    """Return what is left of patterns after the next name of a path: nothing, `()`, of one that matches the path."""
+    is_plain = matches_hidden or not (name.startswith(".") or name in SKIPPED)
+    return frozenset(left for pattern in patterns for left in _rest(pattern, name, is_plain=is_plain))
+
+
+def _rest(pattern: Pattern, name: str, *, is_plain: bool) -> Iterator[Pattern]:
+    if not pattern:
+        return
+    first, others = pattern[0], pattern[1:]
+    if first == _ANY_FOLDERS:
+        if is_plain:
+            yield pattern
+        yield from _rest(others, name, is_plain=is_plain)
+    elif first == name or ((is_plain or (first.startswith(".") and name not in SKIPPED)) and fnmatchcase(name, first)):
+        yield others
