@@ -32,7 +32,7 @@ MADE_LATE = {
     "re.sub(self.client.variables, '${\\\\1}', text)": "known clients: one placeholder without a repeated part",
     "re.finditer(_pattern(text), text)": "two expressions that are tested, one after the other",
     "re.sub(_pattern(text), lambda match: self._value_or_source(match, path), text)": "the same",
-    "re.compile(pattern, re.MULTILINE)": "of a model, in a process with limits",
+    "re.compile(pattern)": "of a model, in a process with limits",
     "re.compile(f'{re.escape(_folded(name))}(-\\\\d+)?/')": "a text as it is, and a number behind it",
     're.compile(f"""\\\\s*;.*\\\\bextra == [\'"]{extra}[\'"].*""")': "the dependencies of our own package",
     "_compiled(controls)": "a set of characters",

@@ -11,9 +11,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from search_mcp.results.characters import boundary_before
 from search_mcp.wire import payload
@@ -57,119 +57,103 @@ class Found(Struct, frozen=True):
 
 def search(wanted: Search) -> Found:
     """Carry out a search here, however long it takes."""
-    with Path(wanted.file).open(encoding="utf-8", newline="") as file:
-        text = file.read()
-    if wanted.pattern is not None:
-        return _lines(text, wanted.pattern, wanted.offset, wanted.room)
-    return _part(text, wanted)
+    with Path(wanted.file).open(encoding="utf-8", newline="\n") as file:
+        if wanted.pattern is not None:
+            return _lines(file, wanted.pattern, wanted.offset, wanted.room)
+        return _part(file.read(), wanted)
 
 
 # Lines
 
 
-def _lines(text: str, pattern: str, offset: int, room: int) -> Found:
-    try:
-        compiled = re.compile(pattern, re.MULTILINE)
-    except (re.error, RecursionError, OverflowError) as exc:
-        return Found("", f"pattern is not a regular expression of Python: {exc}", is_error=True)
-    count, rest, lines = 0, None, _Lines(text, room)
-    for hit in _hits(text, compiled, offset):
-        count += 1
-        if rest is None and not lines.add(hit):
-            rest = hit.start
-    if not count:
-        where = f" from offset {offset:,} on" if offset else ""
-        lines_in_all = text.count("\n") + (text[-1:] not in ("", "\n"))
-        return Found("", f"no line matches{where}; the text has {lines_in_all:,} lines")
-    about = f"{count:,} {'match' if count == 1 else 'matches'}, each as line:offset: text"
-    return Found(lines.written(), f"{about}; {'all are shown' if rest is None else f'next offset {rest}'}")
-
-
-class _Hit(Struct, frozen=True):
-    """A matching line, or the surroundings of a match in a long one."""
-
+class _Line(Struct, frozen=True):
     number: int
     start: int
-    end: int
-    shown: str | None = None
-    """The surroundings; `None` for a whole line."""
+    text: str
+    """Without the line feed."""
 
 
-class _Lines:
-    """The lines of an answer: matches, and the line before and after each."""
+def _lines(file: TextIO, pattern: str, offset: int, room: int) -> Found:
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as exc:
+        return Found("", f"pattern is not a regular expression of Python: {exc}", is_error=True)
+    answer, line = _Answer(room), None
+    for line in _read(file):
+        answer.pass_line(line, _hits(line, compiled, offset - line.start))
+    if not answer.count:
+        where = f" from offset {offset:,} on" if offset else ""
+        return Found("", f"no line matches{where}; the text has {line.number if line else 0:,} lines")
+    about = f"{answer.count:,} {'match' if answer.count == 1 else 'matches'}, each as line:offset: text"
+    rest = "all are shown" if answer.next_offset is None else f"next offset {answer.next_offset}"
+    return Found("\n".join(answer.shown), f"{about}; {rest}")
 
-    def __init__(self, text: str, room: int) -> None:
-        self._text, self._room = text, room
-        self._shown: list[str] = []
-        self._after: _Hit | None = None  # a whole line that was shown last, whose next line is not shown yet
+
+def _read(file: TextIO) -> Iterator[_Line]:
+    start = 0
+    for number, text in enumerate(file, 1):
+        yield _Line(number, start, text.removesuffix("\n"))
+        start += len(text)
+
+
+class _Answer:
+    """Matches, and the line before and after each matching line, as far as there is room."""
+
+    def __init__(self, room: int) -> None:
+        self.shown: list[str] = []
+        self.count = 0
+        self.next_offset: int | None = None
+        """That of the first match without room."""
+        self._room = room
         self._last = 0  # number of the last line that is shown
+        self._before: _Line | None = None  # the line before, if it is not long
+        self._is_after_match = False
 
-    def add(self, hit: _Hit) -> bool:
-        """Add a match; return false if there is no room for it."""
-        after = self._line_after(hit.number)
-        last = self._last + len(after)
-        before = [] if hit.shown is not None else self._context(hit.number - 1, hit.start - 1, last)
-        apart = ["--"] if self._last and hit.number - len(before) > last + 1 else []
-        text = self._text[hit.start : hit.end] if hit.shown is None else hit.shown
-        added = [*after, *apart, *before, f"{hit.number}:{hit.start}: {text}"]
-        size = sum(len(line) + 1 for line in added)
-        if size > self._room and self._shown:
+    def pass_line(self, line: _Line, hits: Iterable[tuple[int, str]]) -> None:
+        """Go on to the next line, with the offsets and texts of what matches in it."""
+        is_long, before = len(line.text) > LONG_LINE, self.count
+        for offset, text in hits:
+            self.count += 1
+            if self.next_offset is None and not self._add_match(line.number, offset, text, is_long=is_long):
+                self.next_offset = offset
+        is_match = self.count > before
+        if self._is_after_match and not (is_match or is_long) and self.next_offset is None:
+            self._add(line.number, [_context(line)])
+        self._before = None if is_long else line
+        self._is_after_match = is_match and not is_long
+
+    def _add_match(self, number: int, offset: int, text: str, *, is_long: bool) -> bool:
+        before = self._before
+        context = [_context(before)] if before and before.number > self._last and not is_long else []
+        apart = ["--"] if self._last and number - len(context) > self._last + 1 else []
+        return self._add(number, [*apart, *context, f"{number}:{offset}: {text}"])
+
+    def _add(self, number: int, lines: Sequence[str]) -> bool:
+        """Show lines, the last of which has this number; return false if there is no room."""
+        size = sum(len(line) + 1 for line in lines)
+        if size > self._room and self.shown:
             return False
-        self._shown += added
+        self.shown += lines
         self._room -= size
-        self._last, self._after = hit.number, hit if hit.shown is None else None
+        self._last = number
         return True
 
-    def written(self) -> str:
-        after = self._line_after(0)
-        return "\n".join([*self._shown, *(after if len("".join(after)) < self._room else [])])
 
-    def _line_after(self, number: int) -> list[str]:
-        """Return the line after the last match, unless it is the one with this number."""
-        if self._after is None or self._after.number + 1 == number:
-            return []
-        start = self._after.end + 1
-        end = self._text.find("\n", start)
-        return self._line(self._after.number + 1, start, end if end != -1 else len(self._text))
-
-    def _context(self, number: int, end: int, last: int) -> list[str]:
-        """Return the line before a match, unless it is shown already."""
-        if number <= last:
-            return []
-        return self._line(number, self._text.rfind("\n", 0, end) + 1, end)
-
-    def _line(self, number: int, start: int, end: int) -> list[str]:
-        """Return a line of the surroundings, unless it is long or there is none."""
-        if number < 1 or start >= len(self._text) or end - start > LONG_LINE:
-            return []
-        return [f"{number}-{start}- {self._text[start:end]}"]
+def _context(line: _Line) -> str:
+    return f"{line.number}-{line.start}- {line.text}"
 
 
-def _hits(text: str, pattern: re.Pattern[str], offset: int) -> Iterator[_Hit]:
-    """Yield each matching line; of a long one, the surroundings of each match."""
-    number = text.count("\n", 0, offset) + 1
-    position = offset
-    while position < len(text):
-        end = text.find("\n", position)
-        end = len(text) if end == -1 else end
-        found = pattern.search(text, position, end)
-        if found is not None:
-            start = text.rfind("\n", 0, position) + 1
-            if end - start <= LONG_LINE:
-                yield _Hit(number, start, end)
-            else:
-                yield from _extracts(text, pattern, number, position, end)
-        position, number = end + 1, number + 1
-
-
-def _extracts(text: str, pattern: re.Pattern[str], number: int, position: int, end: int) -> Iterator[_Hit]:
-    """Yield the surroundings of the matches in a long line."""
-    begin = position
-    while position <= end and (found := pattern.search(text, position, end)) is not None:
+def _hits(line: _Line, pattern: re.Pattern[str], begin: int) -> Iterator[tuple[int, str]]:
+    """Yield offset and text of a matching line; of a long one, the surroundings of each match from a position on."""
+    text, end = line.text, len(line.text)
+    position = begin = max(0, begin)
+    while position <= end and (found := pattern.search(text, position)) is not None:
+        if end <= LONG_LINE:
+            yield line.start, text
+            return
         first = boundary_before(text, max(begin, found.start() - AROUND))
         last = boundary_before(text, min(end, max(found.start(), min(found.end(), found.start() + AROUND)) + AROUND))
-        extract = f"{'…' if first > begin else ''}{text[first:last]}{'…' if last < end else ''}"
-        yield _Hit(number, first, last, extract)
+        yield line.start + first, f"{'…' if first > begin else ''}{text[first:last]}{'…' if last < end else ''}"
         position = max(last, found.end(), found.start() + 1)
 
 
