@@ -23,7 +23,7 @@ from search_mcp.backends import system_keyring
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.system_keyring import KeyringError
-from search_mcp.config import embeddings, parsing, sources
+from search_mcp.config import embeddings, entries, sources
 from search_mcp.config.placeholders import Source, at_home
 from search_mcp.config.schema import EmbeddingsAddress, ServerConfig, Unfilled
 from search_mcp.config.secrets import shown_arguments
@@ -55,7 +55,7 @@ async def filled(config: ServerConfig, dependencies: Dependencies) -> ServerConf
     """
     if config.unfilled is None:
         return config
-    return parsing.filled(config, await _values(config.unfilled, config.cwd, dependencies))
+    return entries.filled(config, await _values(config.unfilled, config.cwd, dependencies))
 
 
 async def filled_address(address: EmbeddingsAddress, dependencies: Dependencies) -> EmbeddingsAddress:

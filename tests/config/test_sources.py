@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.samples import VARIABLES, parse
-from search_mcp.config import identity, parsing, sources
+from search_mcp.config import entries, identity, parsing, sources
 from search_mcp.config.placeholders import Expansion, Places, Source, references
 from search_mcp.config.schema import ServerConfig, command_line
 from search_mcp.config.secrets import is_secret
@@ -234,7 +234,7 @@ def test_sources_stay_until_they_are_filled_in() -> None:
         Source("command", "b c", "env.A"),
         Source("keyring", "d/e", "env.B"),
     )
-    filled = parsing.filled(server, VALUES)
+    filled = entries.filled(server, VALUES)
     assert (filled.args, filled.env) == (("--key", "value-of-k"), {"A": "xvalue-of-by", "B": "value-of-d"})
     assert filled.secrets >= {"value-of-k", "value-of-b", "xvalue-of-by", "value-of-d"}
     assert (filled.problem, filled.unfilled, server.secrets) == (None, None, frozenset())
@@ -243,7 +243,7 @@ def test_sources_stay_until_they_are_filled_in() -> None:
 def test_sources_of_a_remote_server() -> None:
     server = _server(REMOTE)
     assert (server.problem, server.remote is not None) == (None, True)
-    filled = parsing.filled(server, VALUES)
+    filled = entries.filled(server, VALUES)
     assert filled.remote is not None
     assert server.remote is not None
     assert filled.remote.url == "https://x/value-of-u/mcp?key=value-of-op"
@@ -274,7 +274,7 @@ def test_an_address_with_a_secret_is_shown_to_no_authorization_server() -> None:
 def test_values_are_judged_when_they_are_known(entry: dict[str, Any], value: str, problem: str) -> None:
     server = _server(entry)
     assert server.problem is None
-    filled = parsing.filled(server, {("file", "a"): value})
+    filled = entries.filled(server, {("file", "a"): value})
     assert filled.problem is not None
     assert filled.problem.startswith(problem)
     assert value not in filled.problem
@@ -282,13 +282,13 @@ def test_values_are_judged_when_they_are_known(entry: dict[str, Any], value: str
 
 def test_a_value_is_no_placeholder() -> None:
     server = _server({"command": "a", "env": {"A": "${file:a}"}})
-    assert parsing.filled(server, {("file", "a"): "${TOKEN} $${X} ~"}).env == {"A": "${TOKEN} $${X} ~"}
+    assert entries.filled(server, {("file", "a"): "${TOKEN} $${X} ~"}).env == {"A": "${TOKEN} $${X} ~"}
 
 
 def test_common_words_from_a_source_are_secret() -> None:
     assert not is_secret("MODE", "true")
     server = _server({"command": "a", "env": {"MODE": "${file:a}"}})
-    assert "true" in parsing.filled(server, {("file", "a"): "true"}).secrets
+    assert "true" in entries.filled(server, {("file", "a"): "true"}).secrets
 
 
 def test_plain_text_and_a_source_are_different_servers() -> None:

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from search_mcp.config.parsing import in_words
+from search_mcp.config.entries import in_words
 from search_mcp.model.similar import closest
 
 # Variables that a shell command needs to run; none that belong to a single program, such as a token.
