@@ -21,8 +21,8 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import watching
 from search_mcp.config.schema import ServerConfig
+from search_mcp.config.watches import Watches
 from search_mcp.files import make_folder, without_waiting
 from search_mcp.folders import log_folder
 
@@ -174,7 +174,7 @@ async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show,
     """Show the last lines, then new lines as they are written, until the reader of stdout has closed it."""
     _make(folder)
     _show_merged([(log, log.last_lines(count)) for log in _last_written_last(files)], show)
-    with watching.noticed(folder) as edited:
+    with Watches().noticed(folder) as edited:
         while not terminal.is_unread:
             _show_merged([(log, log.new_lines()) for log in files], show)
             await edited.wait()

@@ -39,7 +39,7 @@ class Watches:
 
     @contextlib.contextmanager
     def noticed(self, *paths: Path) -> Iterator[asyncio.Event]:
-        """Yield an event that is set at every edit, as `watching.noticed` does."""
+        """Yield an event that is set at every edit that `watching.watched` reports; the waiting task clears it."""
         watch = self._watches.get(paths) or _Watch()
         if not watch.is_current():
             watch.begin(*paths)

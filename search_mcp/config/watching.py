@@ -45,21 +45,11 @@ class _Handler(events.FileSystemEventHandler):
 
 
 @contextlib.contextmanager
-def noticed(*paths: Path) -> Iterator[asyncio.Event]:
-    """Yield an event that is set at every edit of one of these files, or of a file in one of these folders.
-
-    Symbolic links are followed. The waiting task clears the event.
-    """
-    edited = asyncio.Event()
-    with watched(edited.set, *paths):
-        yield edited
-
-
-@contextlib.contextmanager
 def watched(on_edit: Callable[[], None], *paths: Path) -> Iterator[Callable[[], bool]]:
-    """Call `on_edit` in the event loop at every edit that `noticed` reports.
+    """Call `on_edit` in the event loop at every edit of one of these files, or of a file in one of these folders.
 
-    Yield a function that returns false once a folder was replaced: edits in the new one are not reported.
+    Symbolic links are followed. Yield a function that returns false once a folder was replaced: edits in the new one
+    are not reported.
     """
     loop = asyncio.get_running_loop()
     handler = _Handler(paths, loop, on_edit)

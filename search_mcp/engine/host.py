@@ -313,7 +313,7 @@ class Host:
         if cache is not None and session.opening is not None:
             cache.drop()
         follow = partial(
-            follow_edits, opened.follow, aggregator, config, self._log_to, variables, self._watches, subset=subset
+            follow_edits, opened.follow, aggregator, config, self._log_to, self._watches, variables, subset
         )
         await attend(aggregator, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)

@@ -31,6 +31,7 @@ from search_mcp.config.location import (
 )
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Config
 from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
 from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
@@ -137,7 +138,7 @@ async def serve(
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         last_resort()  # from here on, messages of servers are handled
-        following = partial(follow_edits, follow, aggregator, config, log_to, subset=subset)
+        following = partial(follow_edits, follow, aggregator, config, log_to, Watches(), subset=subset)
         await attend(aggregator, client, front, writer, received, following)
     return 128 + received[0] if received else 0
 

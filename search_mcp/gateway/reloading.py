@@ -25,10 +25,6 @@ from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
     from search_mcp.config.subset import Subset
 
 log = logging.getLogger(__name__)
@@ -86,10 +82,8 @@ class LogSettings:
         return visible(text)
 
 
-def _load_watching() -> "Callable[..., AbstractContextManager[asyncio.Event]]":
-    from search_mcp.config.watching import noticed
-
-    return noticed
+def _load_watching() -> None:
+    import search_mcp.config.watching  # noqa: F401  # takes long, so not in the event loop
 
 
 async def follow_edits(
@@ -97,14 +91,14 @@ async def follow_edits(
     aggregator: Aggregator,
     current: Config,
     log_to: LogSettings,
+    watches: Watches,
     variables: Mapping[str, str] = os.environ,
-    watches: Watches | None = None,
     subset: "Subset | None" = None,
 ) -> None:
     """Apply edits of the configuration and what the user accepts; a broken edit is reported once.
 
-    `variables` are those that the configuration may refer to, `watches` those of a process with several clients, and
-    `subset` selects the servers that this client uses.
+    `watches` are those of the process, `variables` those that the configuration may refer to, and `subset` selects the
+    servers that this client uses.
     """
     complaint = ""
 
@@ -132,10 +126,9 @@ async def follow_edits(
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
-    noticed_here = await run_in_thread(_load_watching)
+    await run_in_thread(_load_watching)
     await run_in_thread(aggregator.tidy)
-    noticed = noticed_here if watches is None else watches.noticed
-    with noticed(follow.path, *folders) as edited:
+    with watches.noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()

@@ -1,5 +1,6 @@
 """Edits of files are noticed, with and without file system notifications."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -14,7 +15,8 @@ SECONDS = 30.0
 
 
 async def _is_noticed(edit: Callable[[], object], *paths: Path) -> bool:
-    with watching.noticed(*paths) as edited, anyio.move_on_after(SECONDS):
+    edited = asyncio.Event()
+    with watching.watched(edited.set, *paths), anyio.move_on_after(SECONDS):
         edit()
         await edited.wait()
     return edited.is_set()
@@ -59,7 +61,8 @@ async def test_a_file_in_a_folder_is_noticed(tmp_path: Path) -> None:
 async def test_reading_and_neighbours_are_no_edits(tmp_path: Path) -> None:
     file, neighbour = tmp_path / "file.json", tmp_path / "neighbour.json"
     file.write_text("what is read at every edit, which must not be one")
-    with watching.noticed(file) as edited:
+    edited = asyncio.Event()
+    with watching.watched(edited.set, file):
         file.read_text()
         assert await _is_noticed(lambda: neighbour.write_text("new"), neighbour)
         assert not edited.is_set()

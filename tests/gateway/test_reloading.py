@@ -9,6 +9,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import read
 from search_mcp.config.trust import Approvals
+from search_mcp.config.watches import Watches
 from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 
@@ -25,7 +26,7 @@ async def test_the_file_is_followed_with_the_thread_for_files_of_the_process(tmp
     aggregator = Aggregator(config, Dependencies(file_queue=queue))
     follow = Gate(file, Origin.OWN, Approvals(tmp_path / "approvals"))
     async with aggregator.running(), anyio.create_task_group() as tasks:
-        tasks.start_soon(follow_edits, follow, aggregator, config, LogSettings(None), {})
+        tasks.start_soon(follow_edits, follow, aggregator, config, LogSettings(None), Watches(), {})
         with anyio.fail_after(10):
             await is_queued.wait()
         tasks.cancel_scope.cancel()
