@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.config import identity
-from search_mcp.config.schema import Config, Embeddings, Held, ServerConfig, command_line
+from search_mcp.config.command_line import command_line
+from search_mcp.config.schema import Config, Embeddings, Held, ServerConfig
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
 from search_mcp.wire.structs import replace

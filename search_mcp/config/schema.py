@@ -7,21 +7,16 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from search_mcp.config.placeholders import Places, Source
-from search_mcp.config.secrets import Redactor, shown_text, shown_url, shown_words
+from search_mcp.config.secrets import Redactor
 from search_mcp.model.errors import ConfigError, for_shell
-from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
 
 MAX_MESSAGE_BYTES = 64 << 20
 """The default limit for one message, in bytes."""
-LONGEST_COMMAND = 300
-"""Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
 
 LOCAL_TYPES = {"stdio", "local"}
 WEBSOCKETS = {"ws", "websocket"}
 REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", "remote", *WEBSOCKETS}
-_SEPARATOR = "^(auto|[._-]{1,4})$"
-
 
 Strings = tuple[str, ...]
 _Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
@@ -29,7 +24,7 @@ _Number = Annotated[int, Meta(gt=0)]
 _NameLength = Annotated[int, Meta(ge=16)]
 _ResultCharacters = Annotated[int, Meta(ge=1000)]
 _ResultSize = Annotated[int, Meta(ge=1, le=500_000)]
-_Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
+_Separator = Annotated[str, Meta(pattern="^(auto|[._-]{1,4})$")]
 _Name = Annotated[str, Meta(min_length=1)]
 _Port = Annotated[int, Meta(ge=1, le=65535)]
 _Path = Annotated[str, Meta(pattern="^/[A-Za-z0-9._~/-]*$")]
@@ -334,26 +329,6 @@ class Config(Struct, frozen=True, eq=False):
 
 EMPTY_CONFIG: Final = Config((), Settings(), ())
 """The configuration of a file that cannot be read: no servers, and default settings."""
-
-
-def command_line(server: ServerConfig) -> str:
-    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened.
-
-    The commands and files that its secrets come from follow.
-    """
-    entry = payload.value(server.program) or {}
-    if server.remote is not None:
-        line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
-    else:  # `shlex` is imported for held servers only, not at every start
-        import shlex
-
-        line = shlex.join(filter(None, shown_words(entry)))
-    if server.unfilled is not None:
-        line += "".join(
-            f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources
-        )
-    line = "".join(each if each.isprintable() else " " for each in line)
-    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 
 
 # The file as it is written

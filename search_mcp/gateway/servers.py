@@ -12,7 +12,8 @@ from search_mcp.catalog.in_common import InCommon
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
-from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
+from search_mcp.config.command_line import command_line
+from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.model.errors import NotRunning, NotStarting
 from search_mcp.model.names import GIVEN_UP, Kind, State

@@ -20,7 +20,8 @@ from search_mcp.cli.files import configuring
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing
-from search_mcp.config.schema import Held, command_line
+from search_mcp.config.command_line import command_line
+from search_mcp.config.schema import Held
 from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"

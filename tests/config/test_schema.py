@@ -10,12 +10,10 @@ from rich.pretty import pretty_repr
 from config.samples import PLAIN, parse, server
 from search_mcp.config.schema import (
     EMPTY_CONFIG,
-    LONGEST_COMMAND,
     Entry,
     ServerConfig,
     Settings,
     ToolFilter,
-    command_line,
     keys,
 )
 from search_mcp.wire.structs import replace
@@ -42,13 +40,6 @@ def test_the_place_of_a_problem_does_not_affect_equality() -> None:
     above, below = parse(text), parse(f"\n\n{text}")
     assert above == below
     assert [problem.line for problem in (*above.problems, *below.problems)] == [1, 3]
-
-
-def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
-    args = ["-c", "TOKEN=1;evil", "$" + "{TOKEN}", "--api-key", "s3cret", "s3cret"]
-    text = json.dumps({"mcpServers": {"a": {"command": "sh", "args": args, "env": {"KEY": "TOKEN=1;evil"}}}})
-    (server,) = parse(text).servers
-    assert command_line(server) == "sh -c 'TOKEN=1;evil' '${TOKEN}' --api-key '***' s3cret"
 
 
 @pytest.mark.parametrize(("prefix", "then"), [(None, "s"), ("", ""), ("fs", "fs")], ids=["its name", "bare", "another"])
@@ -108,9 +99,3 @@ def test_an_entry_is_remote_by_its_type_or_its_url(kind: str, url: str | None, t
 def test_the_keys_of_a_model_are_its_names_in_camel_case() -> None:
     assert keys(ToolFilter) == {"allow": "allow", "deny": "deny"}
     assert keys(Settings)["maxMessageBytes"] == "max_message_bytes"
-
-
-def test_a_long_command_line_is_cut_and_printable() -> None:
-    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_COMMAND]}}})).servers
-    assert command_line(long) == f"'x ' {'y' * (LONGEST_COMMAND - 6)}…"
-    assert command_line(PLAIN) == ""

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from config.samples import VARIABLES, parse
 from search_mcp.config import entries, identity, parsing, sources
+from search_mcp.config.command_line import command_line
 from search_mcp.config.placeholders import Expansion, Places, Source, references
-from search_mcp.config.schema import ServerConfig, command_line
+from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import is_secret
 from search_mcp.wire.structs import replace
 

@@ -1,0 +1,28 @@
+"""The command or address of a server as a person decides on it: with placeholders and without secrets."""
+
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import shown_text, shown_url, shown_words
+from search_mcp.wire import payload
+
+LONGEST_COMMAND = 300
+"""Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
+
+
+def command_line(server: ServerConfig) -> str:
+    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened.
+
+    The commands and files that its secrets come from follow.
+    """
+    entry = payload.value(server.program) or {}
+    if server.remote is not None:
+        line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
+    else:  # `shlex` is imported for held servers only, not at every start
+        import shlex
+
+        line = shlex.join(filter(None, shown_words(entry)))
+    if server.unfilled is not None:
+        line += "".join(
+            f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources
+        )
+    line = "".join(each if each.isprintable() else " " for each in line)
+    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
