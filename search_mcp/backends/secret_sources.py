@@ -121,7 +121,8 @@ def _path(written: str, unfilled: Unfilled) -> tuple[str, bool]:
     """
     path = at_home(written, unfilled.places.home)
     is_relative = not PurePath(path).is_absolute()
-    return os.path.join(unfilled.places.config_dir, path), is_relative and not unfilled.is_own_file  # noqa: PTH118
+    is_of_others = bool(unfilled.places.file)
+    return os.path.join(unfilled.places.config_dir, path), is_relative and is_of_others  # noqa: PTH118
 
 
 def _content(path: str, *, is_checked: bool) -> bytes:

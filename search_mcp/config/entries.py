@@ -72,6 +72,7 @@ def resolve(
         secrets=_secrets((*expansion.secrets, *found), places, name),
         unfilled=unfilled,
         program=identity.program(entry, defaults["inherit_env"]),
+        file=places.file,
         **defaults,
     )
     return server, complaints

@@ -25,7 +25,7 @@ from search_mcp.config.schema import (
     keys,
 )
 from search_mcp.model.errors import ConfigError, for_shell
-from search_mcp.wire import payload, structs
+from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 _ROOTS_OF_OTHER_CLIENTS = {
@@ -82,7 +82,7 @@ def parse(
     faulty = _without_long_texts(document.value) if len(document.plain) > LONGEST_TEXT else []
     words = _with_field_names(document)
     file, faults = _read(document, words)
-    places = Places(variables, home, config_dir, python)
+    places = Places(variables, home, config_dir, python, named)
     servers, problems = [], []
     of_servers: dict[object, list[Complaint]] = {}
     unknown = unknown_keys.find(document)
@@ -94,9 +94,9 @@ def parse(
     for name, entry in file.mcp_servers.items():
         defaults = entries.server_defaults(entry, words["mcp_servers"][name], file.settings)
         server, complaints = entries.resolve(name, entry, defaults, places, of_servers.get(name, ()))
-        servers.append(_in_file(server, named) if named else server)
+        servers.append(server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
-    embeddings, about_embeddings = _embeddings(document, file, places, named)
+    embeddings, about_embeddings = _embeddings(document, file, places)
     warnings = (*unknown_keys.warnings(document, unknown), *_warnings(document, file), *about_embeddings)
     config = Config(tuple(servers), file.settings, warnings, tuple(problems), embeddings=embeddings)
     faults += [*_unprintable_names(document, servers), *_equal_prefixes(document, servers)]
@@ -192,17 +192,7 @@ def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigEr
     return document.error(("mcpServers",), 'no "mcpServers"', 'write {"mcpServers": {}} and the servers inside')
 
 
-def _in_file(server: ServerConfig, named: str) -> ServerConfig:
-    """Return a server as one of another file than the user's own."""
-    unfilled = server.unfilled
-    if unfilled is not None:
-        unfilled = structs.replace(unfilled, is_own_file=False)
-    return structs.replace(server, file=named, unfilled=unfilled)
-
-
-def _embeddings(
-    document: Document, file: File, places: Places, named: str
-) -> tuple[EmbeddingsAddress | None, list[str]]:
+def _embeddings(document: Document, file: File, places: Places) -> tuple[EmbeddingsAddress | None, list[str]]:
     """Return the address that makes vectors of texts, and warnings about it."""
     written = file.settings.search.semantic
     if not isinstance(written, Embeddings):
@@ -210,8 +200,6 @@ def _embeddings(
     from search_mcp.config import embeddings  # for such configurations only
 
     address, complaints = embeddings.resolve(written, places)
-    if named and address.unfilled is not None:
-        address = structs.replace(address, unfilled=structs.replace(address.unfilled, is_own_file=False))
     place = ("settings", "search", "semantic")
     found = (*complaints, *embeddings.remarks(address))
     return address, [str(document.error((*place, *path), problem, remedy)) for path, problem, remedy in found]

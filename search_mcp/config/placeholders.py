@@ -61,12 +61,14 @@ def at_home(path: str, home: str) -> str:
 
 
 class Places(Struct, frozen=True):
-    """The values of placeholders."""
+    """The values of placeholders, and the file that has them."""
 
     variables: Mapping[str, str]
     home: str
     config_dir: str
     python: str
+    file: str = ""
+    """The path that commands have to pass with `--config`; empty for the user's own file."""
 
 
 class Source(Struct, frozen=True):

@@ -183,8 +183,6 @@ class Unfilled(Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     places: Places
     entry: "Entry"
-    is_own_file: bool = True
-    """Whether the entry is in the user's own file; others may have been written by other people."""
 
     def __repr__(self) -> str:  # without variables, which may be secrets
         return f"<Unfilled {len(self.sources)}>"

@@ -315,7 +315,7 @@ def test_files_of_others_are_marked() -> None:
     own, named = _server(LOCAL), _server(LOCAL, named="/work/mcp-servers.json")
     assert own.unfilled is not None
     assert named.unfilled is not None
-    assert (own.unfilled.is_own_file, named.unfilled.is_own_file) == (True, False)
+    assert (own.unfilled.places.file, named.unfilled.places.file) == ("", "/work/mcp-servers.json")
 
 
 def test_a_held_command_is_shown_with_its_sources() -> None:
