@@ -257,6 +257,7 @@ IMPURE_MODULES = (
     *("auth.access", "auth.callback", "auth.fetching", "auth.interactive", "auth.renewal", "auth.store"),
     "wire.decoders",  # a lock
     "wire.peer",  # waits for answers, and logs
+    "wire.pending",  # logs
     "wire.write_buffer",  # waits for turns of the event loop
     "config.gate",  # logs
     "config.location",  # reads files

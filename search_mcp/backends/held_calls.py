@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from search_mcp.model.calls import Call
-from search_mcp.wire.inflight import SENT_REQUESTS, Cancel, Reason
+from search_mcp.model.calls import Call, Outcome
+from search_mcp.wire.inflight import SENT_REQUESTS
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Struct
 
 MOST_HELD = SENT_REQUESTS
@@ -11,55 +12,50 @@ MOST_HELD = SENT_REQUESTS
 
 
 class HeldCall(Struct, eq=False):
-    """A waiting call; `cancel` cancels it once it was passed on."""
+    """A waiting call."""
 
     call: Call
     target: str
     reading: int
     """Number of the reading of its list that it waits for, if it waits for the list."""
-    cancel: Cancel = lambda _reason: None
 
 
 class HeldCalls:
     """Waiting calls in the order of their arrival; the supervisor of an edited entry takes them over as they are."""
 
     def __init__(self) -> None:
-        self._waiting: dict[HeldCall, None] = {}
+        self._waiting: dict[Pending[Outcome], HeldCall] = {}  # by their replies
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def __contains__(self, call: Call) -> bool:
-        # A call that is sent once more is a copy with the same recipient.
-        return any(held.call is call or held.call.reply == call.reply for held in self._waiting)
+    def __contains__(self, reply: Pending[Outcome]) -> bool:
+        """Return whether the call with this reply waits here."""
+        return reply in self._waiting
 
-    def hold(self, call: Call, target: str, reading: int = 0) -> Cancel | None:
-        """Let a call wait; return how it is cancelled, now or later, or `None` if too many wait already."""
+    def hold(self, call: Call, target: str, reading: int = 0) -> bool:
+        """Let a call wait; return false if too many wait already."""
         if len(self._waiting) >= MOST_HELD:
-            return None
-        held = HeldCall(call, target, reading)
-        self._waiting[held] = None
+            return False
+        self._waiting[call.reply] = HeldCall(call, target, reading)
+        call.reply.cancel_work = lambda _reason: self._drop(call)
+        return True
 
-        def cancel(reason: Reason) -> None:
-            if held in self._waiting:
-                del self._waiting[held]
-            else:
-                held.cancel(reason)
+    def _drop(self, call: Call) -> None:
+        self._waiting.pop(call.reply, None)
 
-        return cancel
-
-    def first(self) -> HeldCall | None:
+    def first(self) -> Call | None:
         """Return the call that waits longest."""
-        return next(iter(self._waiting), None)
+        return next((held.call for held in self._waiting.values()), None)
 
     def wait_for_another_server(self) -> None:
         """Have every call wait for the first reading of its list by another server."""
-        for held in self._waiting:
+        for held in self._waiting.values():
             held.reading = 0
 
     def take(self, is_due: Callable[[HeldCall], bool] = lambda _held: True) -> list[HeldCall]:
         """Remove and return the calls that need not wait any more."""
-        due = [held for held in self._waiting if is_due(held)]
+        due = [held for held in self._waiting.values() if is_due(held)]
         for held in due:
-            del self._waiting[held]
+            del self._waiting[held.call.reply]
         return due

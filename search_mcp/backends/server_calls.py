@@ -15,16 +15,17 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
-from search_mcp.backends.time_limit import Limited
+from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
-from search_mcp.model.calls import Call, CallLater, Outcome
+from search_mcp.model.calls import Call, CallLater, Outcome, Retry
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
+from search_mcp.wire.inflight import Fate, RequestFailure
+from search_mcp.wire.pending import Pending, unheard
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
 """By what was subscribed to: a resource's URI or a task's id."""
-_COMPARED = {
+_LIST_OF = {
     Action.CALL_TOOL: Kind.TOOLS,
     Action.GET_PROMPT: Kind.PROMPTS,
     Action.COMPLETE_PROMPT: Kind.PROMPTS,
@@ -82,90 +83,84 @@ class ServerCalls:
 
     # From the clients
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
         self._dependencies.last_call.record()
         if self._config.unfilled is not None:
-            call = replace(call, reply=partial(self._reply_without_secrets, call.reply))
+            call.reply.steps.append(self._without_secrets)
         if call.action is Action.CALL_TOOL and self._dependencies.last_uses is not None:
             self._dependencies.last_uses.record(self._config, self._dependencies.file_queue)
         connection = self._availability.connection
         if connection is not None and connection.dialect is not None and connection.channel.is_congested():
             call.reply(self._not_running("it does not read its input, and much waits already"))
-            return cancel_nothing
+            return
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
-        if seconds is None and at_most is None:
-            return self._pass_on(call, target)
-        limited = Limited(call, seconds, at_most, self._later, partial(self._late, self._held))
-        limited.cancel_backend = self._pass_on(limited.call, target)
-        return limited.cancel
+        if seconds is not None or at_most is not None:
+            call = limited(call, seconds, at_most, self._later, partial(self._late, self._held))
+        self._pass_on(call, target)
 
-    def _reply_without_secrets(self, reply: Callable[[Outcome], None], outcome: Outcome) -> None:
-        """Reply without the values of sources of secrets, which the clients' own configurations do not have."""
-        if isinstance(outcome, PeerError):
-            outcome = PeerError(redacted(outcome.error, self._config.secrets))
-        reply(outcome)
+    def _without_secrets(self, outcome: Outcome) -> Outcome:
+        """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
+        return PeerError(redacted(outcome.error, self._config.secrets)) if isinstance(outcome, PeerError) else outcome
 
-    def _late(self, held: HeldCalls, call: Call, how: str) -> WireError:
+    def _late(self, held: HeldCalls, reply: Pending[Outcome], how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
-        if call in held or self._is_held_elsewhere(call) or (self._login is not None and call in self._login.waiting):
+        if (
+            reply in held
+            or self._is_held_elsewhere(reply)
+            or (self._login is not None and reply in self._login.waiting)
+        ):
             return self._not_running(self._availability.reason or how)
         return Lost(self.name, how)
 
     def _not_running(self, reason: str) -> WireError:
         return NotRunning(self.name, self._availability.state, reason)
 
-    def _pass_on(self, call: Call, target: str) -> Cancel:
+    def _pass_on(self, call: Call, target: str) -> None:
         """Give a call to the server now, or hold it until that is possible."""
-        dialect = self._availability.dialect
-        reading = self._list_reading(call)
-        if dialect is not None and not self._waits_for_list(call, reading):
-            return self._start(dialect, call, target)
-        cancel = self._held.hold(call, target, reading)
-        if cancel is None:
+        connection, kind = self._availability.connection, self._deciding_list(call)
+        dialect = connection.dialect if connection is not None else None
+        # A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
+        reading = self._known.due_reading(kind) if kind is not None else 0
+        if dialect is not None and (kind is None or self._known.is_compared(kind, reading)):
+            self._start(dialect, call, target)
+        elif not self._held.hold(call, target, reading):
             call.reply(self._not_running(f"{MOST_HELD} calls wait for it already"))
-            return cancel_nothing
-        if dialect is None:
+        elif dialect is None:
             self._availability.wanted.set()
-        return cancel
 
-    def _list_reading(self, call: Call) -> int:
-        """Return the number of the reading of the call's list that includes every change announced until now."""
-        kind = _COMPARED.get(call.action)
-        return 0 if kind is None else self._known.due_reading(kind)
+    def _deciding_list(self, call: Call) -> Kind | None:
+        """Return the list that has to be read on this connection before a call; `None` if there is none."""
+        if self._config.pin_tools or Retry.OUTDATED in call.tried or self._unless_read_only(call) is not None:
+            return _LIST_OF.get(call.action)
+        return None
 
-    def _waits_for_list(self, call: Call, reading: int) -> bool:
-        """Return whether a call needs a reading of its list that is still to come on this connection.
-
-        A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
-        """
-        kind = _COMPARED.get(call.action)
-        if kind is None or self._known.is_compared(kind, reading):
-            return False
-        return call.was_outdated or self._config.pin_tools or self._unless_read_only(call) is not None
+    def _waits_for_list(self, held: HeldCall) -> bool:
+        """Return whether a call needs a reading of its list that is still to come on this connection."""
+        kind = self._deciding_list(held.call)
+        return kind is not None and not self._known.is_compared(kind, held.reading)
 
     def _unless_read_only(self, call: Call) -> WireError | None:
         """Return the answer to a call of a tool that is not declared read-only; `None` if any tool may be called."""
-        if call.action is Action.CALL_TOOL and self._config.read_only:
+        if self._config.read_only and call.action is Action.CALL_TOOL:
             return HiddenByReadOnly(call.target, self.name)
         return call.unless_read_only
 
-    def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
+    def _start(self, dialect: BackDialect, call: Call, target: str) -> None:
         refusal = self._unless_read_only(call)
-        if refusal is not None and not self._known.is_read_only(target):
+        if refusal is not None and self._known.is_read_only(target):
+            refusal = None
+        if refusal is None and self._config.pin_tools and (kind := _LIST_OF.get(call.action)) is not None:
+            refusal = self._known.refusal(kind, target, call.target)
+        if refusal is not None:
             call.reply(refusal)
-            return cancel_nothing
+            return
         self._idleness.interrupt()
-        if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
-            refused = self._known.refusal(kind, target, call.target)
-            if refused is not None:
-                call.reply(refused)
-                return cancel_nothing
         if call.action in _SUBSCRIBING:
-            self._subscriptions[call.action, target] = replace(call, reply=lambda _outcome: None)
+            self._subscriptions[call.action, target] = call
         elif call.action in _UNDOES:
             self._subscriptions.pop((_UNDOES[call.action], target), None)
-        return dialect.submit(call, target)
+        dialect.submit(call, target)
 
     # From the supervisor
 
@@ -176,15 +171,15 @@ class ServerCalls:
     def subscribe_again(self, dialect: BackDialect) -> None:
         """Make every subscription on a new connection."""
         for (_, target), subscription in self._subscriptions.items():
-            dialect.submit(subscription, target)
+            dialect.submit(replace(subscription, reply=unheard()), target)
 
     def release(self) -> None:
         """Start the calls that waited for the server or for its list."""
         dialect = self._availability.dialect
         if dialect is None or not self._held:
             return
-        for held in self._held.take(lambda held: not self._waits_for_list(held.call, held.reading)):
-            held.cancel = self._start(dialect, held.call, held.target)
+        for held in self._held.take(lambda held: not self._waits_for_list(held)):
+            self._start(dialect, held.call, held.target)
 
     def refuse(self) -> None:
         """Refuse the calls that wait for the server."""
@@ -201,52 +196,49 @@ class ServerCalls:
         """Let the calls that wait for the server wait for the login that it lacks."""
         login = self._missing_login()
         for held in self._held.take():
-            held.cancel = login.wait(held.call, held.target, reason)
+            login.wait(held.call, held.target, reason)
 
     def _refuse_waiting(self, kind: Kind, reason: str) -> None:
         """Refuse the calls that wait for a list that cannot be read now."""
         if self._availability.dialect is None:
             return  # they wait for the server
-        for held in self._held.take(
-            lambda held: _COMPARED.get(held.call.action) is kind and self._waits_for_list(held.call, held.reading)
-        ):
+        for held in self._held.take(lambda held: _LIST_OF.get(held.call.action) is kind and self._waits_for_list(held)):
             held.call.reply(NotRun(self.name, f"its list of {kind.value} could not be read: {reason}"))
 
     # From the connection
 
-    def on_unanswered(self, connection: Connection, call: Call, target: str, failure: RequestFailure | None) -> Cancel:
+    def on_unanswered(self, connection: Connection, call: Call, target: str, failure: RequestFailure | None) -> None:
         """Reply to a call that its connection does not answer, or hold it for the next connection."""
         if failure is None:
             ending = self._availability.ending
             call.reply(Lost(self.name, "ended during the call", ending or connection.how_it_ended()))
-            return cancel_nothing
+            return
         reason = self._config.redactor.shortened(failure.reason)
         if failure.fate is Fate.LOST:
             call.reply(Lost(self.name, "gave no answer", reason))
         elif failure.fate is Fate.OUTDATED:
-            return self._send_after_reading(call, target, failure)
+            self._send_after_reading(call, target, failure)
         elif failure.fate is Fate.UNAUTHORIZED:
-            return self._send_after_login(call, target, reason)
-        elif failure.fate is Fate.REFUSED or call.was_rejected:
+            self._send_after_login(call, target, reason)
+        elif failure.fate is Fate.REFUSED or Retry.REJECTED in call.tried:
             call.reply(NotRun(self.name, reason))
         else:
-            return self._pass_on(replace(call, was_rejected=True), target)
-        return cancel_nothing
+            self._pass_on(call.again(Retry.REJECTED), target)
 
-    def _send_after_reading(self, call: Call, target: str, failure: RequestFailure) -> Cancel:
+    def _send_after_reading(self, call: Call, target: str, failure: RequestFailure) -> None:
         """Have the tools read again, and send a call once more after that."""
-        if call.was_outdated and failure.error is not None:
+        if Retry.OUTDATED in call.tried and failure.error is not None:
             call.reply(PeerError(failure.error))
-            return cancel_nothing
+            return
         self._known.mark_stale({Kind.TOOLS}, is_announced=False)
-        return self._pass_on(replace(call, was_outdated=True), target)
+        self._pass_on(call.again(Retry.OUTDATED), target)
 
-    def _send_after_login(self, call: Call, target: str, reason: str) -> Cancel:
+    def _send_after_login(self, call: Call, target: str, reason: str) -> None:
         """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
         if self._availability.state is State.READY:
             why = f"a call needed a login; {reason}" if reason else "a call needed a login"
             self._availability.explain(why, self._config.login)
-        return self._missing_login().wait(call, target, reason)
+        self._missing_login().wait(call, target, reason)
 
     def _missing_login(self) -> "UserLogin":
         if self._login is None:
@@ -267,7 +259,7 @@ class ServerCalls:
         else:
             self._availability.wanted.set()
         for held in self._login.take():
-            held.cancel = self._pass_on(held.call, held.target)
+            self._pass_on(held.call, held.target)
 
     # Calls that move to another server
 
@@ -283,8 +275,9 @@ class ServerCalls:
         held, self._held = self._held, HeldCalls()
         if self._login is not None:
             for each in self._login.take():
-                again = replace(each.call, waited_for_login=False)  # the edit may have changed the credentials
-                each.cancel = held.hold(again, each.target) or cancel_nothing
+                # The edit may have changed the credentials.
+                again = replace(each.call, tried=each.call.tried - {Retry.LOGIN})
+                held.hold(again, each.target)
         return self._subscriptions, held
 
     def give_to(self, taker: "ServerCalls", is_leaving: Callable[[Call], bool]) -> None:
@@ -305,7 +298,7 @@ class ServerCalls:
             if key not in self._subscriptions:
                 self._pass_on(call, key[1])
         for each in held:
-            each.cancel = self._pass_on(each.call, each.target)
+            self._pass_on(each.call, each.target)
 
     def renew(self, subscriptions: Subscriptions) -> None:
         """Make subscriptions of clients that come from another server, now or once there is a connection."""
@@ -318,12 +311,12 @@ class ServerCalls:
             else:
                 self._pass_on(call, key[1])
 
-    def is_holding(self, call: Call) -> bool:
-        """Return whether a call waits here, or where it was given to."""
-        return call in self._held or self._is_held_elsewhere(call)
+    def is_holding(self, reply: Pending[Outcome]) -> bool:
+        """Return whether the call with this reply waits here, or where it was given to."""
+        return reply in self._held or self._is_held_elsewhere(reply)
 
-    def _is_held_elsewhere(self, call: Call) -> bool:
-        return any(each.is_holding(call) for each in self._takers)
+    def _is_held_elsewhere(self, reply: Pending[Outcome]) -> bool:
+        return any(each.is_holding(reply) for each in self._takers)
 
     def keep(self, subscriptions: Subscriptions) -> None:
         """Make subscriptions again on later connections; on this one they are made already."""
@@ -335,5 +328,4 @@ class ServerCalls:
         if dialect is None:
             return
         for (action, target), call in subscriptions.items():
-            end = Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=lambda _outcome: None)
-            dialect.submit(end, target)
+            dialect.submit(Call(_UNDONE_BY[action], target, {}, None, call.caller, unheard()), target)

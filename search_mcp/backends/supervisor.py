@@ -37,7 +37,6 @@ from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
-from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -225,9 +224,9 @@ class Supervisor:
         """
         return self._known.opened()
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
-        return self.calls.submit(call, target)
+        self.calls.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
         """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""

@@ -7,40 +7,44 @@ from collections.abc import Callable
 
 from search_mcp.model.calls import Call, CallLater, Outcome
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.payload import encode
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, replace
 
 
-class Limited:
-    """A call with a time limit, restarted by progress and by the user's answers, and a total limit that is not."""
+def limited(
+    call: Call,
+    seconds: float | None,
+    at_most: float | None,
+    later: CallLater,
+    error: Callable[[Pending[Outcome], str], WireError],
+) -> Call:
+    """Give a call a time limit, restarted by progress and by the user's answers, and a total limit that is not.
 
+    `error` makes the error for a reply that did not come in time.
+    """
+    limit = _Limit(call, seconds, at_most, later, error)
+    return replace(call, report=limit.report if seconds is not None else call.report, asks=limit.hold)
+
+
+class _Limit:
     def __init__(
         self,
         call: Call,
         seconds: float | None,
         at_most: float | None,
         later: CallLater,
-        error: Callable[[Call, str], WireError],
+        error: Callable[[Pending[Outcome], str], WireError],
     ) -> None:
-        self.cancel_backend: Cancel = cancel_nothing
+        self._reply, self._report = call.reply, call.report
+        self._seconds, self._later, self._error = seconds, later, error
         self._is_asking = False
-        self.call = replace(
-            call,
-            reply=self._reply,
-            report=self._report if seconds is not None else call.report,
-            asks=self._hold,
-        )
-        self._original, self._seconds, self._later, self._error = call, seconds, later, error
         self._stop_timer: Callable[[], None] = lambda: None
         self._stop_last_timer: Callable[[], None] = lambda: None
         self._restart()
         if at_most is not None:
             self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
-
-    def cancel(self, reason: Reason) -> None:
-        self._stop()
-        self.cancel_backend(reason)
+        call.reply.ends.append(self._end)
 
     def _restart(self) -> None:
         self._stop_timer()
@@ -48,26 +52,21 @@ class Limited:
             how = f"did not answer within {self._seconds:g} s"
             self._stop_timer = self._later(self._seconds, lambda: self._expire(how))
 
-    def _hold(self, is_asking: bool) -> None:
+    def hold(self, is_asking: bool) -> None:
+        """Stop the time while the server waits for the client."""
         self._is_asking = is_asking
         self._restart()
 
-    def _report(self, params: Fields) -> None:
+    def report(self, params: Fields) -> None:
+        """Restart the time, and pass progress on."""
         self._restart()
-        if self._original.report is not None:
-            self._original.report(params)
-
-    def _reply(self, outcome: Outcome) -> None:
-        self._stop()
-        self._original.reply(outcome)
+        if self._report is not None:
+            self._report(params)
 
     def _expire(self, how: str) -> None:
-        self._stop()
-        error = self._error(self.call, how)
-        self.cancel_backend(encode("timed out"))
-        self._original.reply(error)
+        self._reply.give_up(self._error(self._reply, how), encode("timed out"))
 
-    def _stop(self) -> None:
+    def _end(self, _outcome: Outcome | None) -> None:
         self._seconds = None  # a task's progress may come after the answer, and must not restart the timer
         self._stop_timer()
         self._stop_last_timer()

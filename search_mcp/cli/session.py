@@ -43,7 +43,7 @@ from search_mcp.own_tools.wanted import Wanted
 from search_mcp.pool.lease import PooledBackends
 from search_mcp.pool.pool import Pool
 from search_mcp.wire import payload
-from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, replace
 
 if TYPE_CHECKING:
@@ -188,13 +188,10 @@ class Session:
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
 
-        def submit(reply: Callable[[Outcome], None]) -> Cancel:
-            params = {"arguments": payload.encode(arguments)}
-            return self._client.submit(
-                Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report),
-            )
-
-        return await answer(submit)
+        params = {"arguments": payload.encode(arguments)}
+        return await answer(
+            lambda reply: self._client.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
+        )
 
     @property
     def meaning_problem(self) -> str:
@@ -216,26 +213,25 @@ class Session:
         return None
 
 
-def _ask(finder: Finder, query: str, seconds: float, reply: "Callable[[Meaning | None], None]") -> Cancel:
-    stop = finder.ask(query, reply, seconds)
-    return lambda _reason: stop()
+def _ask(finder: Finder, query: str, seconds: float, reply: "Pending[Meaning | None]") -> None:
+    finder.ask(query, reply, seconds)
 
 
-async def answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
-    """Wait for the answer passed to a callback; a cancelled wait cancels the request."""
+async def answer(ask: Callable[[Pending[_Answer]], None]) -> _Answer:
+    """Wait for the answer to a request; a cancelled wait cancels the request."""
     answers: list[_Answer] = []
     answered = anyio.Event()
 
-    def reply(answer: _Answer) -> None:
+    def take(answer: _Answer) -> None:
         answers.append(answer)
         answered.set()
 
-    cancel = ask(reply)
+    reply = Pending(take)
+    ask(reply)
     try:
         await answered.wait()
     finally:
-        if not answers:
-            cancel(payload.encode("interrupted"))
+        reply.cancel(payload.encode("interrupted"))
     return answers[0]
 
 

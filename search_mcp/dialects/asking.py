@@ -7,9 +7,8 @@ ask in an error. Revision 2026-07-28 has none of these: the client repeats its r
 
 import re
 import secrets
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 
 from search_mcp.dialects import names
 from search_mcp.model.calls import CallLater, InputRequired, Question, Result
@@ -18,8 +17,8 @@ from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
+from search_mcp.wire.pending import Pending
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
 """The `requestState` of a call that a legacy server refuses until the user opens a URL; the retry is a new call."""
@@ -66,51 +65,25 @@ def too_many() -> ProtocolError:
 
 
 class OpenQuestions:
-    """The number of questions of each server that one client has not answered."""
+    """The questions of each server that one client has not answered."""
 
     def __init__(self, later: CallLater | None = None) -> None:
-        """Make a counter; with `later`, a question that was never answered stops counting after a while."""
+        """Count them; with `later`, a question that was never answered stops counting after a while."""
         self._later = later
-        self._open: Counter[str] = Counter()  # by server
+        self._open: defaultdict[str, set[Pending[Result | WireError]]] = defaultdict(set)  # their answers, by server
 
-    def put(self, question: Question, put: Callable[[Question], Cancel]) -> Cancel:
+    def put(self, question: Question, put: Callable[[Question], None]) -> None:
         """Put a question to the client, or refuse it if too many of its server are open."""
-        if self._open[question.server] >= MOST_OPEN:
-            question.answer(too_many())
-            return cancel_nothing
-        counted = _CountedQuestion(question, self._open)
-        self._open[question.server] += 1
-        if self._later is not None:
-            counted.stop_timer = self._later(FORGOTTEN_SECONDS, counted.close)
-        withdraw = put(replace(question, answer=counted.answer))
-        return partial(counted.cancel, withdraw)
-
-
-class _CountedQuestion(Struct, eq=False):
-    """A question that counts as open until it is answered, withdrawn or forgotten."""
-
-    question: Question
-    open: Counter[str]
-    """The number of open questions, by server."""
-    is_open: bool = True
-    stop_timer: Callable[[], None] | None = None
-
-    def answer(self, answer: Result | WireError) -> None:
-        self.close()
-        self.question.answer(answer)
-
-    def cancel(self, withdraw: Cancel, reason: Reason) -> None:
-        self.close()
-        withdraw(reason)
-
-    def close(self) -> None:
-        """Stop counting the question, once."""
-        if not self.is_open:
+        answer, answers = question.answer, self._open[question.server]
+        if len(answers) >= MOST_OPEN:
+            answer(too_many())
             return
-        self.is_open = False
-        self.open[self.question.server] -= 1
-        if self.stop_timer is not None:
-            self.stop_timer()
+        answers.add(answer)
+        answer.ends.append(lambda _answer: answers.discard(answer))
+        if self._later is not None:
+            stop_timer = self._later(FORGOTTEN_SECONDS, lambda: answers.discard(answer))
+            answer.ends.append(lambda _answer: stop_timer())
+        put(question)
 
 
 def require_few_members(questions: Raw | UnsetType) -> None:

@@ -66,7 +66,8 @@ def translate_question(question: Question, rename: Rename) -> Question:
     if meta is question.meta:
         return question
     report = None if question.report is None else translation.report
-    return structs.replace(question, meta=meta, answer=translation.answer, report=report)
+    question.answer.steps.append(translation.answer)
+    return structs.replace(question, meta=meta, report=report)
 
 
 class _Translation(Struct, eq=False):
@@ -87,10 +88,8 @@ class _Translation(Struct, eq=False):
         """Return the server's id of a task."""
         return self.servers.get(task, task)
 
-    def answer(self, outcome: Result | WireError) -> None:
-        if isinstance(outcome, Result):
-            outcome = Result(renamed(outcome.fields(), self.back))
-        self.question.answer(outcome)
+    def answer(self, outcome: Result | WireError) -> Result | WireError:
+        return Result(renamed(outcome.fields(), self.back)) if isinstance(outcome, Result) else outcome
 
     def report(self, progress: Fields) -> None:
         if self.question.report is not None:

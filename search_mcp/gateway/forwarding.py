@@ -1,16 +1,16 @@
 """Forwarding of one client's calls to servers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
 from search_mcp.gateway.servers import Servers
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.calls import Call
 from search_mcp.model.names import Action
 from search_mcp.wire import structs
-from search_mcp.wire.inflight import Cancel
 
 
 class Forwarding:
@@ -20,50 +20,44 @@ class Forwarding:
         self._servers, self._client = servers, client
         self._steps = OutcomeSteps(servers.resources, client.tasks, client.elicitations)
 
-    def forward(self, server: str, call: Call, target: str, steps: Sequence[Step] | None = None) -> Cancel:
+    def forward(self, server: str, call: Call, target: str, steps: Sequence[Step] | None = None) -> None:
         """Give a call to a server, under the server's own name for its target."""
-        secrets = self._servers.configs[server].secrets
-        forwarded = Forwarded(server, steps or self._steps.of_call, call.reply, secrets)
-        return self._servers.backends[server].submit(structs.replace(call, reply=forwarded.settle), target)
+        forwarded = Forwarded(server, steps or self._steps.of_call, self._servers.configs[server].secrets)
+        call.reply.steps.append(partial(self._steps.read, forwarded))
+        self._servers.backends[server].submit(call, target)
 
-    def forward_prompt_call(self, call: Call, item: Item) -> Cancel:
+    def forward_prompt_call(self, call: Call, item: Item) -> None:
         """Give a call that names a prompt to its server."""
         steps = self._steps.of_prompt if call.action is Action.GET_PROMPT else None
-        return self.forward(item.server, call, item.key, steps)
+        self.forward(item.server, call, item.key, steps)
 
-    def forward_task_call(self, server: str, call: Call, task: str) -> Cancel:
+    def forward_task_call(self, server: str, call: Call, task: str) -> None:
         """Give a call about a task to its server."""
         call = structs.replace(call, report=self._client.tasks.translated_report(server, call.report))
-        return self.forward(server, call, task, self._steps.of_task_call)
+        self.forward(server, call, task, self._steps.of_task_call)
 
-    def forward_tool_call(self, call: Call, item: Item) -> Cancel:
+    def forward_tool_call(self, call: Call, item: Item) -> None:
         """Give a tool call to its server."""
         if call.found is not None:
             call.found(item.server, item.key)
-        profile = self._client.audience(call.caller.viewer).profile
+        profile = self._client.presentation.audience(call.caller.viewer).profile
         added = profile.added_arguments
         params = arguments.without_added(added, call, item) if added else call.params
         if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
             params = arguments.with_types(params, item)
         is_task, config = "task" in params, self._servers.configs[item.server]
-        forwarded = Forwarded(
-            server=item.server,
-            steps=self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call,
-            reply=call.reply if config.max_result_characters is None else self._limited(call, item),
-            secrets=config.secrets,
-            name=call.target,
-            params=params,
-            item=item,
-        )
         report = self._client.tasks.translated_report(item.server, call.report) if is_task else call.report
-        call = structs.replace(call, params=params, reply=forwarded.settle, report=report)
-        return self._servers.backends[item.server].submit(call, item.key)
+        steps = self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call
+        forwarded = Forwarded(item.server, steps, config.secrets, call.target, params, item)
+        if config.max_result_characters is not None and not item.is_of_app:  # an app's page needs the whole
+            self._limit(call, item, config.max_result_characters)
+        call.reply.steps.append(partial(self._steps.read, forwarded))
+        self._servers.backends[item.server].submit(structs.replace(call, params=params, report=report), item.key)
 
-    def _limited(self, call: Call, item: Item) -> Callable[[Outcome], None]:
-        """Return the reply to a call of a server whose results the user limits."""
-        limit, results = self._servers.configs[item.server].max_result_characters, self._client.results
-        if limit is None or results is None or item.is_of_app:  # an app's page needs the whole
-            return call.reply
+    def _limit(self, call: Call, item: Item, limit: int) -> None:
+        """Have the result of a call shortened if it is longer than the user wants."""
+        if self._client.results is None:
+            return
         from search_mcp.results.client_results import Shortening
 
         shortening = Shortening(
@@ -74,5 +68,4 @@ class Forwarding:
             # "Clients SHOULD validate structured results against this schema": a client that was listed it does.
             keeps_structured="outputSchema" in item.fields and item.server in self._client.listed_unlimited,
         )
-        reply: Callable[[Outcome], None] = results.limited(shortening, call.reply)
-        return reply
+        call.reply.steps.append(partial(self._client.results.shorten, shortening, call.reply))

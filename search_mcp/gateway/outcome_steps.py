@@ -1,10 +1,9 @@
 """The steps that the outcome of a forwarded call passes through before the client gets it.
 
-Each step takes an outcome and returns it, changed or not. Which steps there are depends on the call: a tuple of them,
-in order, below. An exception in a step is logged, and the client gets an internal error.
+Each step takes a result and returns it, changed or not. Which steps there are depends on the call: a tuple of them, in
+order, below. Errors are read alike in all calls.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -16,21 +15,15 @@ from search_mcp.dialects.asking import renamed_in_error
 from search_mcp.gateway.problems import log_contested
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
-from search_mcp.wire.errors import InternalError, PeerError
-from search_mcp.wire.structs import Fields, Struct, field
-
-log = logging.getLogger(__name__)
+from search_mcp.wire.errors import PeerError, WireError
+from search_mcp.wire.structs import ErrorObject, Fields, Struct, field, replace
 
 
-class Forwarded(Struct, eq=False):
-    """A call that was given to a server, as far as the steps need it.
-
-    It does not hold the `Call`, whose `reply` leads here: such a cycle would be left to the garbage collector.
-    """
+class Forwarded(Struct, frozen=True):
+    """A call that was given to a server, as far as the steps need it."""
 
     server: str
     steps: "Sequence[Step]"
-    reply: Callable[[Outcome], None]
     secrets: frozenset[str] = frozenset()
     """The user's secrets for this server, which no error may show."""
     name: str = ""
@@ -39,18 +32,8 @@ class Forwarded(Struct, eq=False):
     item: Item | None = None
     """The tool, in a tool call."""
 
-    def settle(self, outcome: Outcome) -> None:
-        """Take an outcome through all steps and give it to the client."""
-        try:
-            for step in self.steps:
-                outcome = step(self, outcome)
-        except Exception:  # a bug must cost its own call only
-            log.exception("! bug while reading the answer of %s", self.item.name if self.item else self.server)
-            outcome = InternalError()
-        self.reply(outcome)
 
-
-Step: TypeAlias = Callable[[Forwarded, Outcome], Outcome]
+Step: TypeAlias = Callable[[Forwarded, Result], Result]
 
 
 class OutcomeSteps:
@@ -58,74 +41,68 @@ class OutcomeSteps:
 
     def __init__(self, resources: ResourceMap, tasks: TaskMap, elicitations: IdMap) -> None:
         self._resources, self._tasks, self._elicitations = resources, tasks, elicitations
-        self.of_call: Sequence[Step] = (redact_error, self._rename_elicitations)
-        self.of_prompt: Sequence[Step] = (self._note_uris_of_prompt, *self.of_call)
-        self.of_task_call: Sequence[Step] = (self._note_uris_of_task, *self.of_call, self._translate_tasks)
-        self.of_tool_call: Sequence[Step] = (
-            self._note_uris,
-            *self.of_call,
-            explain_arguments,
-            self._translate_unasked_task,
-        )
-        self.of_tool_call_as_task: Sequence[Step] = (
-            self._note_uris,
-            *self.of_call,
-            explain_arguments,
-            self._translate_tasks,
-        )
+        self.of_call: Sequence[Step] = ()
+        self.of_prompt: Sequence[Step] = (self._note_uris_of_prompt,)
+        self.of_task_call: Sequence[Step] = (self._note_uris_of_task, self._translate_tasks)
+        self.of_tool_call: Sequence[Step] = (self._note_uris, self._explain_or_translate)
+        self.of_tool_call_as_task: Sequence[Step] = (self._note_uris, explain_arguments, self._translate_tasks)
 
-    def _note_uris(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
-        """Record the URIs in a tool's result."""
+    def read(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+        """Take an outcome through all steps."""
         if isinstance(outcome, Result):
-            server, is_contested = forwarded.server, self._resources.note(forwarded.server, outcome.body)
-            if forwarded.item is not None and forwarded.item.is_of_app:
-                is_contested |= self._resources.note_app(server, outcome.body)
-            if is_contested:
-                log_contested(self._resources, server)
+            for step in forwarded.steps:
+                outcome = step(forwarded, outcome)
+        elif isinstance(outcome, PeerError):
+            return self._read_error(forwarded, outcome.error)
         return outcome
 
-    def _note_uris_of_prompt(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+    def _read_error(self, forwarded: Forwarded, error: ErrorObject) -> WireError:
+        """Take the user's secrets out of an error, and write ids as the client knows them; explain wrong arguments."""
+        rename = partial(self._elicitations.id_for_client, forwarded.server)
+        error = renamed_in_error(arguments.redacted(error, forwarded.secrets), rename)
+        if forwarded.item is None:
+            return PeerError(error)
+        return arguments.tool_error(forwarded.name, forwarded.params, forwarded.item, error)
+
+    def _note_uris(self, forwarded: Forwarded, result: Result) -> Result:
+        """Record the URIs in a tool's result."""
+        is_contested = self._resources.note(forwarded.server, result.body)
+        if forwarded.item is not None and forwarded.item.is_of_app:
+            is_contested |= self._resources.note_app(forwarded.server, result.body)
+        if is_contested:
+            log_contested(self._resources, forwarded.server)
+        return result
+
+    def _note_uris_of_prompt(self, forwarded: Forwarded, result: Result) -> Result:
         """Record the URIs in a prompt."""
-        if isinstance(outcome, Result) and self._resources.note_prompt(forwarded.server, outcome.body):
+        if self._resources.note_prompt(forwarded.server, result.body):
             log_contested(self._resources, forwarded.server)
-        return outcome
+        return result
 
-    def _note_uris_of_task(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+    def _note_uris_of_task(self, forwarded: Forwarded, result: Result) -> Result:
         """Record the URIs in the result of a task."""
-        if isinstance(outcome, Result) and self._resources.note_task(forwarded.server, outcome.body):
+        if self._resources.note_task(forwarded.server, result.body):
             log_contested(self._resources, forwarded.server)
-        return outcome
+        return result
 
-    def _rename_elicitations(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
-        """Write the ids of elicitations in an error as the client knows them."""
-        if isinstance(outcome, PeerError):
-            rename = partial(self._elicitations.id_for_client, forwarded.server)
-            return PeerError(renamed_in_error(outcome.error, rename))
-        return outcome
-
-    def _translate_tasks(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+    def _translate_tasks(self, forwarded: Forwarded, result: Result) -> Result:
         """Write the ids of tasks as the client knows them."""
-        return self._tasks.translate_outcome(forwarded.server, outcome)
+        body = result.fields()
+        translated = self._tasks.translate(forwarded.server, body)
+        return result if translated is body else replace(result, body=translated)
 
-    def _translate_unasked_task(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
-        """Do the same where the server made a task unasked; the body of a complete result is not opened."""
-        if isinstance(outcome, Result) and outcome.type != "complete":
-            return self._tasks.translate_outcome(forwarded.server, outcome)
-        return outcome
+    def _explain_or_translate(self, forwarded: Forwarded, result: Result) -> Result:
+        """Explain wrong arguments, or translate a task that the server made unasked.
 
-
-def redact_error(forwarded: Forwarded, outcome: Outcome) -> Outcome:
-    """Take the user's secrets out of an error; results pass as they are."""
-    if isinstance(outcome, PeerError):
-        return PeerError(arguments.redacted(outcome.error, forwarded.secrets))
-    return outcome
+        The body of a complete result is not opened.
+        """
+        if result.type != "complete":
+            return self._translate_tasks(forwarded, result)
+        return explain_arguments(forwarded, result)
 
 
-def explain_arguments(forwarded: Forwarded, outcome: Outcome) -> Outcome:
+def explain_arguments(forwarded: Forwarded, result: Result) -> Result:
     """Tell a model how to call the tool, where its arguments do not fit the input schema."""
-    assert forwarded.item is not None, "only tool calls have arguments"
-    if isinstance(outcome, PeerError):
-        return arguments.tool_error(forwarded.name, forwarded.params, forwarded.item, outcome.error)
-    if isinstance(outcome, Result) and outcome.type == "complete":
-        return arguments.tool_result(forwarded.name, forwarded.params, forwarded.item, outcome)
-    return outcome
+    if forwarded.item is None or result.type != "complete":
+        return result
+    return arguments.tool_result(forwarded.name, forwarded.params, forwarded.item, result)

@@ -13,7 +13,6 @@ from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw
 
 _UNKNOWN_VIEWER = Viewer(None, object_output_only=False)
@@ -30,6 +29,5 @@ class Person:
     log_level: str | None = None
     session: object = None
 
-    def ask(self, question: Question, call: Call | None) -> Cancel:
+    def ask(self, question: Question, call: Call | None) -> None:
         question.answer(method_not_found(f"{question.ask.value} (a command at a terminal cannot answer questions)"))
-        return cancel_nothing

@@ -6,23 +6,21 @@ from typing import Any
 from search_mcp.catalog.profiles import Audience
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.servers import Servers
-from search_mcp.gateway.waiting import guarded
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.own_tools.arguments import MOST_NAMED, ArgumentError, enumerated, instead, read_argument, read_server
 from search_mcp.wire import payload
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields
 
 
-def restart(servers: Servers, client: ClientState, call: Call, arguments: Mapping[str, Any]) -> Cancel:
+def restart(servers: Servers, client: ClientState, call: Call, arguments: Mapping[str, Any]) -> None:
     """Restart the server that a call names, and answer the call when the server has listed its tools, or failed."""
     try:
         name = _named(servers, arguments)
     except ArgumentError as exc:
         call.reply(_answer(str(exc), {}, is_error=True))
-        return cancel_nothing
+        return
     audience = client.audience(call.caller.viewer)
     before = _tools(servers, name, audience)
     is_awaited = servers.backends[name].restart()
@@ -31,7 +29,7 @@ def restart(servers: Servers, client: ClientState, call: Call, arguments: Mappin
         call.reply(_report(servers, name, before, _tools(servers, name, audience)))
 
     kinds = frozenset({Kind.TOOLS})
-    return client.lists.when_settled(kinds, [name], guarded(call, answer), None, lambda _name, _kind: is_awaited())
+    client.lists.when_settled(kinds, [name], answer, call.reply, None, lambda _name, _kind: is_awaited())
 
 
 def _named(servers: Servers, arguments: Mapping[str, Any]) -> str:

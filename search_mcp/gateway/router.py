@@ -5,7 +5,6 @@ methods, `_meta` and versions belong to the dialects.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from search_mcp.dialects import names
 from search_mcp.gateway.client_state import ClientState
@@ -25,10 +24,6 @@ from search_mcp.model.errors import (
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.errors import WireError, method_not_found
-from search_mcp.wire.inflight import Cancel, cancel_nothing
-
-if TYPE_CHECKING:
-    pass
 
 _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
 
@@ -38,7 +33,7 @@ class Router:
 
     def __init__(self, servers: Servers, client: ClientState, later: CallLater) -> None:
         self._servers, self._client = servers, client
-        self._waiting = WaitingCalls(servers, client.lists, later)
+        self._waiting = WaitingCalls(servers, client.lists)
         self._forwarding = Forwarding(servers, client)
         self._targets = Targets(servers, client, self._waiting)
         self._tool_calls = ToolCalls(
@@ -46,7 +41,7 @@ class Router:
         )
         forward_prompt = self._forwarding.forward_prompt_call
         self._prompts = Use(Kind.PROMPTS, self.submit, forward_prompt, forward_prompt, PromptNotFound)
-        self._routes: Mapping[Action, Callable[[Call], Cancel]] = {
+        self._routes: Mapping[Action, Callable[[Call], None]] = {
             Action.CALL_TOOL: self._tool_calls.call,
             Action.GET_PROMPT: self._use_prompt,
             Action.COMPLETE_PROMPT: self._use_prompt,
@@ -65,50 +60,51 @@ class Router:
             Action.UNFOLLOW_TASK: self._use_task,
         }
 
-    def submit(self, call: Call) -> Cancel:
+    def submit(self, call: Call) -> None:
         """Carry out a call at the backend that owns its target; answer at once if none does."""
         try:
-            return self._routes[call.action](call)
+            self._routes[call.action](call)
         except WireError as error:
             call.reply(error)
-            return cancel_nothing
 
     # Prompts
 
-    def _use_prompt(self, call: Call) -> Cancel:
-        call = self._targets.unprefixed(Kind.PROMPTS, call)
+    def _use_prompt(self, call: Call) -> None:
         item = self._targets.find(Kind.PROMPTS, call)
-        if item is None:
-            return self._targets.use_unlisted(call, self._prompts)
-        return self._forwarding.forward_prompt_call(call, item)
+        if item is not None:
+            self._forwarding.forward_prompt_call(call, item)
+        elif (unprefixed := self._targets.unprefixed(Kind.PROMPTS, call)) is not None:
+            self._use_prompt(unprefixed)
+        else:
+            self._targets.use_unlisted(call, self._prompts)
 
     # Resources
 
-    def _use_resource(self, call: Call) -> Cancel:
+    def _use_resource(self, call: Call) -> None:
         if call.target.startswith(names.RESULT_URI) and call.action is Action.READ_RESOURCE:
-            return self._read_result(call)
+            self._read_result(call)
+            return
         server = self._servers.resources.owner(call.target)
         if call.action is Action.UNSUBSCRIBE:
             server = self._client.subscriptions.remove(call.target) or server
         if server not in self._servers.backends:
-            if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
-                return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
+            if self._waiting.waits_for_lists(call, _RESOURCES, self.submit):
+                return
             server = self._only_candidate(call.action)
         if server is None:
-            waiting = self._waiting.wait_for_changes(call, _RESOURCES, self._servers.enabled, self.submit)
-            if waiting is not None:
-                return waiting
+            if self._waiting.waits_for_changes(call, _RESOURCES, self._servers.enabled, self.submit):
+                return
             raise ResourceNotFound(call.target, nearest(call.target, self._servers.resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
-            return self._subscribe(call, server)
-        return self._forwarding.forward(server, call, call.target)
+            self._subscribe(call, server)
+        else:
+            self._forwarding.forward(server, call, call.target)
 
-    def _read_result(self, call: Call) -> Cancel:
+    def _read_result(self, call: Call) -> None:
         """Read a shortened result of this client."""
         if self._client.results is None:
             raise ResourceNotFound(call.target, ())
         self._client.results.read_whole(call)
-        return cancel_nothing
 
     def _only_candidate(self, action: Action) -> str | None:
         """Find the only server that may have a resource that none lists: lists of resources need not be complete."""
@@ -116,7 +112,7 @@ class Router:
             return self._servers.only_server(lambda able: able.completions)
         return self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
 
-    def _subscribe(self, call: Call, server: str) -> Cancel:
+    def _subscribe(self, call: Call, server: str) -> None:
         """Subscribe, or unsubscribe: only the last client's unsubscription is forwarded."""
         capabilities = self._servers.status(server).capabilities
         if capabilities is not None and not capabilities.subscribe:
@@ -125,34 +121,31 @@ class Router:
             self._client.subscriptions.add(call.target, server, call.caller)
         elif self._client.is_subscribed_elsewhere(server, call.target):
             call.reply(Result({}))
-            return cancel_nothing
-        return self._forwarding.forward(server, call, call.target)
+            return
+        self._forwarding.forward(server, call, call.target)
 
     # Skills
 
-    def _get_skill(self, call: Call) -> Cancel:
+    def _get_skill(self, call: Call) -> None:
         if Kind.SKILLS not in self._servers.capabilities().kinds:
             raise method_not_found("no server has skills")
         server = self._servers.catalog.skills().owner(call.target)
         if server is not None and server in self._servers.backends:
-            return self._forwarding.forward(server, call, call.target)
-        if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
-            return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
-        # Loaded with the first skill that no server lists, not at every start.
-        from search_mcp.gateway.skills import SkillSearch
+            self._forwarding.forward(server, call, call.target)
+        elif not self._waiting.waits_for_lists(call, _RESOURCES, self.submit):
+            # Loaded with the first skill that no server lists, not at every start.
+            from search_mcp.gateway.skills import SkillSearch
 
-        return SkillSearch(call, self._servers, self._forwarding).begin()
+            SkillSearch(call, self._servers, self._forwarding).ask_next()
 
-    def _read_directory(self, call: Call) -> Cancel:
+    def _read_directory(self, call: Call) -> None:
         server = self._servers.resources.owner(call.target)
         if server not in self._servers.backends:
-            if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
-                return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
+            if self._waiting.waits_for_lists(call, _RESOURCES, self.submit):
+                return
             server = self._servers.only_server(lambda able: able.reads_directories)
-        if server is None:
-            waiting = self._waiting.wait_for_changes(call, _RESOURCES, self._servers.enabled, self.submit)
-            if waiting is not None:
-                return waiting
+        if server is None and self._waiting.waits_for_changes(call, _RESOURCES, self._servers.enabled, self.submit):
+            return
         if not self._servers.capabilities().reads_directories:
             raise method_not_found("no server reads directories")
         capabilities = self._servers.status(server).capabilities if server is not None else None
@@ -160,15 +153,15 @@ class Router:
         # `directoryRead: true`."
         if server is None or capabilities is None or not capabilities.reads_directories:
             raise DirectoryNotFound(call.target, nearest(call.target, self._servers.resources.known()))
-        return self._forwarding.forward(server, call, call.target)
+        self._forwarding.forward(server, call, call.target)
 
     # Tasks
 
-    def _use_task(self, call: Call) -> Cancel:
+    def _use_task(self, call: Call) -> None:
         server, task = self._client.tasks.find(call.target) or self._unknown_task(call.target)
         if server not in self._servers.backends:
             raise self._servers.not_running(self._servers.status(server))
-        return self._forwarding.forward_task_call(server, call, task)
+        self._forwarding.forward_task_call(server, call, task)
 
     def _unknown_task(self, task: str) -> tuple[str, str]:
         """Find the server of a task that was made before this client connected: a task outlives its client.
@@ -186,6 +179,6 @@ class Router:
         self._client.tasks.id_for_client(server, task)  # from now on its news are for this client
         return server, task
 
-    def _list_tasks(self, call: Call) -> Cancel:
+    def _list_tasks(self, call: Call) -> None:
         tasks, having = self._client.tasks, self._servers.listing_tasks()
-        return TaskLists(call, having, tasks.translate, self._client.names_task_of_another).gather()
+        TaskLists(call, having, tasks.translate, self._client.names_task_of_another).gather()

@@ -17,8 +17,8 @@ from search_mcp.dialects.params import is_wanted
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.listings import COALESCE_SECONDS, Presentation, instructions
 from search_mcp.gateway.servers import Servers
-from search_mcp.gateway.waiting import AwaitedLists, SlicedWork
-from search_mcp.model.calls import Call, CallLater, Outcome, Viewer
+from search_mcp.gateway.waiting import AwaitedLists, in_slices
+from search_mcp.model.calls import Call, CallLater, Viewer
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import (
     ElicitationComplete,
@@ -31,8 +31,8 @@ from search_mcp.model.servers import (
     TaskChanged,
 )
 from search_mcp.wire import structs
-from search_mcp.wire.errors import InternalError, WireError
-from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.pending import Pending, unheard
 
 if TYPE_CHECKING:
     from search_mcp.gateway.router import Router
@@ -158,7 +158,7 @@ class Session:
         self._unlisted.clear()
         for subscription in self.state.subscriptions.drain():
             if subscription.server in self._servers.backends:
-                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, reply=_ignore)
+                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, unheard())
                 self._unsubscribe(subscription.server, call)
         self._aggregator.leave()
 
@@ -229,13 +229,11 @@ class Session:
 
         return Router(self._servers, self.state, self.later)
 
-    def submit(self, call: Call) -> Cancel:
+    def submit(self, call: Call) -> None:
         """Carry out a call at the backend that owns its target; answer at once if none does."""
-        if call.action in _RECORDED and self._servers.settings.usage:
-            usage = self._usage or self._load_usage()
-            if usage is not None:
-                return usage.submit(call)
-        return self._router.submit(call)
+        is_recorded = call.action in _RECORDED and self._servers.settings.usage
+        usage = (self._usage or self._load_usage()) if is_recorded else None
+        (usage or self._router).submit(call)
 
     def _load_usage(self) -> "ClientUsage | None":
         usage_queue = self._aggregator.usage_queue
@@ -251,28 +249,25 @@ class Session:
             self._usage.close()
 
     def merged_list(
-        self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
-    ) -> Cancel:
+        self, kind: Kind, viewer: Viewer, reply: Pending[Listing | WireError], *, hears_news: bool = False
+    ) -> None:
         """Give a merged list, as soon as it is whole or the client should wait no longer.
 
         `hears_news`: the client has asked to be told when this list changes.
         """
 
         def give() -> None:
-            try:
-                listing: Listing | WireError = self._listing(kind, viewer)
-            except Exception:  # a bug must cost its own request only
-                log.exception("! bug while listing %s", kind.value)
-                listing = InternalError()
-            reply(listing)
+            reply(self._listing(kind, viewer))
             for backend in self._servers.backends.values():
                 backend.look_again(kind)
 
         profile = self.audience(viewer).profile
         patience = first_list_patience(profile, self._servers.settings.first_list_seconds, hears_news=hears_news)
-        sliced = SlicedWork(partial(self.state.presentation.advance, kind, viewer), give, self.later)
-        waiting = self.state.lists.when_settled(frozenset({kind}), self._servers.enabled, sliced.run, patience)
-        return sliced.cancel_with(waiting)
+
+        def prepare() -> None:
+            in_slices(lambda: self.state.presentation.advance(kind, viewer), give, reply, self.later)
+
+        self.state.lists.when_settled(frozenset({kind}), self._servers.enabled, prepare, reply, patience)
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list that the client is shown now."""
@@ -367,7 +362,3 @@ class Session:
             return is_wanted(message.params, self.state.log_level or DEFAULT_LOG_LEVEL)
         caller = message.call.caller
         return caller.session is self and is_wanted(message.params, caller.log_level or DEFAULT_LOG_LEVEL)
-
-
-def _ignore(_outcome: Outcome) -> None:
-    """Ignore an answer that no client waits for."""

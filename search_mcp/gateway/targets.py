@@ -14,7 +14,6 @@ from search_mcp.model.names import GIVEN_UP, Kind
 from search_mcp.own_tools import definitions as own_tool_definitions
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import Struct
 
 
@@ -22,10 +21,10 @@ class Use(Struct, frozen=True):
     """The handling of calls of tools, or of prompts."""
 
     kind: Kind
-    submit: Callable[[Call], Cancel]
+    submit: Callable[[Call], None]
     """Start over, after waiting for a list."""
-    use_found: Callable[[Call, Item], Cancel]
-    use_unlisted: Callable[[Call, Item], Cancel]
+    use_found: Callable[[Call, Item], None]
+    use_unlisted: Callable[[Call, Item], None]
     """Forward a call to a server whose list cannot be read; the item has no definition."""
     not_found: Callable[[str, Sequence[str]], WireError]
 
@@ -43,20 +42,18 @@ class Targets:
         return self._catalog.tools().for_apps.get(call.target) if item is None and kind is Kind.TOOLS else item
 
     def _names(self, kind: Kind, call: Call) -> ShownNames:
-        return self._servers.spellings.of(kind, self._client.audience(call.caller.viewer).profile)
+        profile = self._client.presentation.audience(call.caller.viewer).profile
+        return self._servers.spellings.of(kind, profile)
 
-    def unprefixed(self, kind: Kind, call: Call) -> Call:
-        """Remove the prefix that the client adds for search-mcp from a name that is unknown with it."""
+    def unprefixed(self, kind: Kind, call: Call) -> Call | None:
+        """Remove the prefix that the client adds for search-mcp from an unknown name; return `None` if it has none."""
         rest = profiles.without_registration(call.target)
-        if rest is None or self.find(kind, call) is not None:
-            return call
-        if any(
-            own != call.target for _, own in self._prefixed(call.target, kind)
-        ):  # the prefix may be the name of a server
-            return call
+        # The prefix may be the name of a server.
+        if rest is None or any(own != call.target for _, own in self._prefixed(call.target, kind)):
+            return None
         return structs.replace(call, target=rest)
 
-    def use_unlisted(self, call: Call, use: Use) -> Cancel:
+    def use_unlisted(self, call: Call, use: Use) -> None:
         """Handle a name that is in no list: its server may be starting, unlistable, or not running.
 
         Raises:
@@ -64,19 +61,17 @@ class Targets:
         """
         owners = list(self._prefixed(call.target, use.kind))
         for server, own in owners:
-            if (cancel := self._use_at_owner(call, server, own, use)) is not None:
-                return cancel
+            if self._is_used_at_owner(call, server, own, use):
+                return
         kinds = frozenset({use.kind})
         servers = [server for server, _ in owners] or self._servers.enabled
-        waiting = self._waiting.wait_for_changes(call, kinds, servers, use.submit)
-        if waiting is not None:
-            return waiting
-        if not owners and not self._client.lists.are_settled(kinds, self._servers.enabled):
-            return self._waiting.wait(call, kinds, self._servers.enabled, use.submit)
-        return self._use_bare(call, use, has_owner=bool(owners))
+        if self._waiting.waits_for_changes(call, kinds, servers, use.submit):
+            return
+        if owners or not self._waiting.waits_for_lists(call, kinds, use.submit):
+            self._use_bare(call, use, has_owner=bool(owners))
 
-    def _use_at_owner(self, call: Call, server: str, own: str, use: Use) -> Cancel | None:
-        """Handle a name with the prefix of a server; `None` if its list is known and does not contain the name.
+    def _is_used_at_owner(self, call: Call, server: str, own: str, use: Use) -> bool:
+        """Handle a name with the prefix of a server; return false if its list is known and does not contain the name.
 
         Another server, whose prefix begins in the same way, may list the name.
         """
@@ -86,16 +81,20 @@ class Targets:
         if own in self._catalog.withheld(server, use.kind):
             raise self._catalog.why_withheld(server, use.kind, own, call.target)
         if use.kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
-            return None
+            return False
         if use.kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
             raise HiddenByReadOnly(call.target, server)
         is_known = self._catalog.is_known(server, use.kind)
         if self._catalog.is_unlistable(server, use.kind) or (status.state in GIVEN_UP and not is_known):
             # Its list cannot be read, or only after another start: the server itself decides about the name.
-            return use.use_unlisted(call, Item(server, own, server, own, {}))
-        return None if is_known else self._waiting.wait(call, frozenset({use.kind}), [server], use.submit)
+            use.use_unlisted(call, Item(server, own, server, own, {}))
+        elif is_known:
+            return False
+        else:
+            self._waiting.wait(call, frozenset({use.kind}), [server], use.submit)
+        return True
 
-    def _use_bare(self, call: Call, use: Use, *, has_owner: bool) -> Cancel:
+    def _use_bare(self, call: Call, use: Use, *, has_owner: bool) -> None:
         """Handle a name without a prefix that only one server has; all lists are known now.
 
         Raises:
@@ -105,7 +104,8 @@ class Targets:
         item = names.bare(call.target)
         # The pages of apps make such calls too, and may call only tools of their own server.
         if item is not None and not has_owner and not self._catalog.tools().servers_with_apps:
-            return use.use_found(call, item)
+            use.use_found(call, item)
+            return
         if use.kind is not Kind.TOOLS:
             raise use.not_found(call.target, names.near(call.target, ()))
         hiding = [each for each in self._servers.enabled if self._catalog.is_hidden_by_read_only(each, call.target)]

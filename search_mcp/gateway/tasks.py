@@ -14,7 +14,8 @@ from search_mcp.dialects.task_ids import renamed
 from search_mcp.model.calls import BoundedDict, Call, Outcome, Result
 from search_mcp.model.servers import Backend
 from search_mcp.wire import payload, structs
-from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.inflight import Reason
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 log = logging.getLogger(__name__)
@@ -80,14 +81,6 @@ class TaskMap(IdMap):
         task = payload.string(message.get("taskId"))
         return task is not None and self.known(server, task) is not None
 
-    def translate_outcome(self, server: str, outcome: Outcome) -> Outcome:
-        """Write an outcome with the ids that the client knows the server's tasks by."""
-        if not isinstance(outcome, Result):
-            return outcome
-        body = outcome.fields()
-        translated = self.translate(server, body)
-        return outcome if translated is body else structs.replace(outcome, body=translated)
-
     def translated_report(
         self, server: str, report: Callable[[Fields], None] | None
     ) -> Callable[[Fields], None] | None:
@@ -108,23 +101,23 @@ class TaskLists:
         self._call, self._backends, self._translate, self._is_hidden = call, backends, translate, is_hidden
         self._tasks: dict[str, list[Raw]] = {backend.name: [] for backend in backends}  # in the servers' order
         self._pages = dict.fromkeys(self._tasks, 0)
-        self._cancels: dict[str, Cancel] = {}
-        self._open = set(self._tasks)
+        self._open: dict[str, Pending[Outcome]] = {}  # by server, the reply to the request for its next page
 
-    def gather(self) -> Cancel:
+    def gather(self) -> None:
         """Ask every server at once; a list that cannot be read is left out."""
-        for backend in self._backends:
-            self._ask(backend, {})
-        if not self._backends:
+        self._call.reply.cancel_work = self._cancel
+        requests = [(backend, self._page(backend, {})) for backend in self._backends]
+        for backend, page in requests:  # one may answer at once
+            backend.submit(page, "")
+        if not requests:
             self._reply()
-        return self._cancel
 
-    def _ask(self, backend: Backend, params: Fields) -> None:
+    def _page(self, backend: Backend, params: Fields) -> Call:
+        """Make the request for a page of a server."""
         self._pages[backend.name] += 1
-        page = structs.replace(
-            self._call, params=params, report=None, reply=lambda outcome: self._take(backend, outcome)
-        )
-        self._cancels[backend.name] = backend.submit(page, "")
+        reply: Pending[Outcome] = Pending(lambda outcome: self._take(backend, outcome))
+        self._open[backend.name] = reply
+        return structs.replace(self._call, params=params, report=None, reply=reply)
 
     def _take(self, backend: Backend, outcome: Outcome) -> None:
         page = outcome.fields() if isinstance(outcome, Result) else {}
@@ -136,9 +129,9 @@ class TaskLists:
         self._tasks[backend.name] += self._translated(backend.name, tasks)
         cursor = page.get("nextCursor")
         if cursor is not None and payload.value(cursor) is not None and self._pages[backend.name] < MAX_PAGES:
-            self._ask(backend, {"cursor": cursor})
+            backend.submit(self._page(backend, {"cursor": cursor}), "")
             return
-        self._open.discard(backend.name)
+        del self._open[backend.name]
         if not self._open:
             self._reply()
 
@@ -154,5 +147,5 @@ class TaskLists:
         self._call.reply(Result({"tasks": payload.encode(tasks)}))
 
     def _cancel(self, reason: Reason) -> None:
-        for name in self._open:
-            self._cancels[name](reason)
+        while self._open:
+            self._open.popitem()[1].cancel(reason)

@@ -10,7 +10,7 @@ from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
-from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
+from search_mcp.gateway.waiting import WaitingCalls, in_slices
 from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
@@ -21,7 +21,6 @@ from search_mcp.own_tools.finding import Finder
 from search_mcp.own_tools.wanted import LISTS_NEEDED, SearchKind
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import EMPTY
 
 if TYPE_CHECKING:
@@ -39,53 +38,58 @@ class ToolCalls:
         targets: Targets,
         waiting: WaitingCalls,
         later: CallLater,
-        submit: Callable[[Call], Cancel],
+        submit: Callable[[Call], None],
     ) -> None:
         self._servers, self._client, self._later = servers, client, later
         self._forwarding, self._targets, self._waiting = forwarding, targets, waiting
         self._use = Use(Kind.TOOLS, submit, self._call_found, forwarding.forward_tool_call, ToolNotFound)
 
-    def call(self, call: Call) -> Cancel:
+    def call(self, call: Call) -> None:
         """Carry out a tool call.
 
         Raises:
             WireError: the answer, if no server is asked.
         """
-        call = self._targets.unprefixed(Kind.TOOLS, call)
         params = arguments.with_object(call)
         if params is not call.params:
             call = structs.replace(call, params=params)
         if call.target in NAMES:
-            return self._call_own(call)
+            self._call_own(call)
+            return
         if call.target == RESTART and self._servers.catalog.can_restart:
-            return self._restart(call)
+            self._restart(call)
+            return
         item = self._targets.find(Kind.TOOLS, call)
-        if item is None and call.target == READ_RESULT and self._reads_results(call):
-            return self._call_own(call)
         # "`model`: Tool is visible to and callable by the agent"
-        if item is None or (call.by_name and not item.is_for_models):
-            return self._targets.use_unlisted(call, self._use)
-        return self._call_found(call, item)
+        if item is not None and (not call.by_name or item.is_for_models):
+            self._call_found(call, item)
+        elif item is None and call.target == READ_RESULT and self._reads_results(call):
+            self._call_own(call)
+        elif item is None and (unprefixed := self._targets.unprefixed(Kind.TOOLS, call)) is not None:
+            self.call(unprefixed)
+        else:
+            self._targets.use_unlisted(call, self._use)
 
-    def _call_found(self, call: Call, item: Item) -> Cancel:
+    def _call_found(self, call: Call, item: Item) -> None:
         if call.unless_read_only is not None and not item.is_read_only:
             raise call.unless_read_only
-        return self._forwarding.forward_tool_call(call, item)
+        self._forwarding.forward_tool_call(call, item)
 
     # Our own tools
 
     def _reads_results(self, call: Call) -> bool:
         return self._client.audience(call.caller.viewer).profile.reads_results and self._client.results is not None
 
-    def _call_own(self, call: Call) -> Cancel:
+    def _call_own(self, call: Call) -> None:
         if call.found is not None:
             call.found("", call.target)
         if call.target in (CALL, CALL_READ_ONLY):
-            return self._call_by_name(call)
+            self._call_by_name(call)
+            return
         given = _given(call)
         if call.target == READ_RESULT and self._client.results is not None:
             self._client.results.read(given, call.reply)
-            return cancel_nothing
+            return
 
         def run(meaning: "Meaning | None" = None) -> None:
             audience = self._client.audience(call.caller.viewer)
@@ -93,46 +97,52 @@ class ToolCalls:
 
         if call.target == LIST_SERVERS:
             run()
-            return cancel_nothing
-        if call.target == SEARCH:
-            return self._search(call, given, run)
-        return self._when_listed("tools", guarded(call, run))
+        elif call.target == SEARCH:
+            self._search(call, given, run)
+        else:
+            self._when_listed("tools", call, run)
 
-    def _when_listed(self, search_kind: SearchKind, act: Callable[[], None]) -> Cancel:
+    def _when_listed(self, search_kind: SearchKind, call: Call, act: Callable[[], None]) -> None:
         """Act when every server's entries are known, or cannot be waited for any longer."""
-        return self._client.lists.when_settled(
-            LISTS_NEEDED[search_kind], self._servers.enabled, act, self._waiting.patience()
-        )
+        patience = self._waiting.patience()
+        self._client.lists.when_settled(LISTS_NEEDED[search_kind], self._servers.enabled, act, call.reply, patience)
 
-    def _search(self, call: Call, given: Mapping[str, Any], run: "Callable[[Meaning | None], None]") -> Cancel:
+    def _search(self, call: Call, given: Mapping[str, Any], run: "Callable[[Meaning | None], None]") -> None:
         """Search when every tool is known, and indexed in slices between other calls.
 
         The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
-        The first slice loads the search, so messages that came together with this call are handled before it.
+        The first slice loads the search, so messages that came together with this call are handled before it. Entries
+        that change while the meaning of the query is asked for are indexed before the answer.
         """
         try:
             search_kind = read_search_kind(given)
         except ArgumentError:
             run(None)  # says what is wrong
-            return cancel_nothing
-        search = _Search(call, lambda: self._client.own_tools.finders[search_kind], _query(given), run, self._later)
-        stop_waiting = self._when_listed(search_kind, guarded(call, search.begin))
+            return
 
-        def cancel(reason: Reason) -> None:
-            stop_waiting(reason)
-            search.stop()
+        def finder() -> Finder:
+            return self._client.own_tools.finders[search_kind]
 
-        return cancel
+        def index(act: Callable[[], None]) -> None:
+            in_slices(lambda: finder().advance(), act, call.reply, self._later)
 
-    def _restart(self, call: Call) -> Cancel:
+        def ask() -> None:
+            finder().ask(_query(given), lambda meaning: index(lambda: run(meaning)))
+
+        def begin() -> None:
+            self._later(0, lambda: index(ask))
+
+        self._when_listed(search_kind, call, begin)
+
+    def _restart(self, call: Call) -> None:
         if call.unless_read_only is not None:
             raise call.unless_read_only
         # Loaded with the first restart, not at every start.
         from search_mcp.gateway.restarting import restart
 
-        return restart(self._servers, self._client, call, _given(call))
+        restart(self._servers, self._client, call, _given(call))
 
-    def _call_by_name(self, call: Call) -> Cancel:
+    def _call_by_name(self, call: Call) -> None:
         """Carry out `call_tool`, or `call_read_only_tool`."""
         allowed = self._client.audience(call.caller.viewer).profile.call_tool
         if call.target not in CALLING[allowed]:
@@ -153,60 +163,7 @@ class ToolCalls:
         refusal = (
             NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
         )
-        return self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
-
-
-class _Search:
-    """A search under way: all entries are indexed, then the meaning of the query is asked for, then it is answered.
-
-    Entries that change meanwhile are indexed before the answer.
-    """
-
-    def __init__(
-        self,
-        call: Call,
-        finder: Callable[[], Finder],
-        query: str,
-        run: "Callable[[Meaning | None], None]",
-        later: CallLater,
-    ) -> None:
-        self._call, self._finder, self._query, self._run, self._later = call, finder, query, run, later
-        self._stop: Callable[[], None] | None = None  # the step under way; `None` after the last, for it refers to this
-        self._is_asking = False
-
-    def begin(self) -> None:
-        """Begin in a later step of the event loop."""
-        sliced = SlicedWork(self._advance, guarded(self._call, self._ask), self._later)
-        sliced.run_later()
-        self._stop = sliced.stop
-
-    def stop(self) -> None:
-        """Do no more; the call is not answered."""
-        if self._stop is not None:
-            self._stop()
-            self._stop = None
-
-    def _advance(self) -> bool:
-        return self._finder().advance()
-
-    def _ask(self) -> None:
-        self._stop, self._is_asking = None, True
-        stop = self._finder().ask(self._query, self._use)
-        if self._is_asking:
-            self._stop, self._is_asking = stop, False
-
-    def _use(self, meaning: "Meaning | None") -> None:
-        if self._is_asking:  # given at once, so nothing has changed since the index was up to date
-            self._is_asking = False
-            self._run(meaning)
-            return
-        sliced = SlicedWork(self._advance, guarded(self._call, lambda: self._finish(meaning)), self._later)
-        self._stop = sliced.stop
-        sliced.run()
-
-    def _finish(self, meaning: "Meaning | None") -> None:
-        self._stop = None
-        self._run(meaning)
+        self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
 
 
 def _given(call: Call) -> dict[str, Any]:

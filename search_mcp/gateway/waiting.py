@@ -4,27 +4,36 @@ Decides how long to wait, and does not know the use of the lists. If a server's 
 not waited for again until there is news of them.
 """
 
-import enum
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from search_mcp.catalog.profiles import PARTIAL_SECONDS, Patience
 from search_mcp.gateway.servers import Servers
-from search_mcp.model.calls import Call, CallLater
+from search_mcp.model.calls import Call, CallLater, Retry
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
-from search_mcp.wire import structs
 from search_mcp.wire.errors import InternalError, WireError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
 
 
+class Limit(Struct, frozen=True):
+    """The time limit of a call, and the error after it."""
+
+    seconds: float
+    error: Callable[[], WireError]
+
+
 class _Waiting(Struct, eq=False):
+    """A request that waits for lists."""
+
     kinds: frozenset[Kind]
     servers: Sequence[str]
     act: Callable[[], None]
+    reply: Pending[Any]
     patience: Patience | None
     """`None` waits without limit, also for lists that others gave up on."""
     is_awaited: Callable[[str, Kind], bool]
@@ -60,25 +69,26 @@ class AwaitedLists:
         kinds: frozenset[Kind],
         servers: Sequence[str],
         act: Callable[[], None],
+        reply: Pending[Any],
         patience: Patience | None,
         is_awaited: Callable[[str, Kind], bool] | None = None,
-    ) -> Cancel:
+        limit: Limit | None = None,
+    ) -> None:
         """Call `act` once these lists are settled or the patience ends; immediately if they are settled now.
 
-        `is_awaited` replaces the test whether a server's list of one kind is still waited for.
+        `act` continues the work for `reply`. `is_awaited` replaces the test whether a server's list of one kind is
+        still waited for.
         """
-        waiting = _Waiting(kinds, servers, act, patience, is_awaited or self._may_come)
+        waiting = _Waiting(kinds, servers, act, reply, patience, is_awaited or self._may_come)
         if self._is_done(waiting):
             act()
-            return cancel_nothing
+            return
         self._waiting[waiting] = None
+        reply.cancel_work = lambda _reason: self._forget(waiting)
         if patience is not None:
             waiting.stop_timer = self._later(patience.partial, lambda: self._accept_part(waiting))
-
-        def cancel(_reason: Reason) -> None:
-            self._forget(waiting)
-
-        return cancel
+        elif limit is not None:
+            waiting.stop_timer = self._later(limit.seconds, lambda: reply.give_up(limit.error()))
 
     def on_news(self, server: str, kind: Kind) -> None:
         """Record that there is news of a list."""
@@ -129,6 +139,7 @@ class AwaitedLists:
             waiting.act()
         except Exception:  # this runs in a timer or among a backend's news, which must go on
             log.exception("! bug in a call or request that waited for lists")
+            waiting.reply(InternalError())
 
 
 def _missing(
@@ -137,72 +148,11 @@ def _missing(
     return {(server, kind) for server in servers for kind in kinds if is_awaited(server, kind)}
 
 
-class _Stage(enum.Enum):
-    """The stage of a call that waits for lists."""
-
-    WAITING = enum.auto()
-    SUBMITTED = enum.auto()
-    OVER = enum.auto()
-
-
-class WaitingCall:
-    """A call that waits for lists and is then submitted again.
-
-    `cancel` ends whichever of the two is under way: the waiting, or the call where it was submitted.
-    """
-
-    def __init__(self, call: Call, submit: Callable[[Call], Cancel], too_late: Callable[[], WireError]) -> None:
-        self._call, self._submit_call, self._too_late = call, submit, too_late
-        self._stage = _Stage.WAITING
-        self._stop_waiting: Cancel = cancel_nothing
-        self._stop_timer: Callable[[], None] = lambda: None
-        self._cancel_submitted: Cancel = cancel_nothing
-
-    def wait(
-        self,
-        when_settled: Callable[[Callable[[], None]], Cancel],
-        later: CallLater,
-        limit_seconds: float | None,
-    ) -> Cancel:
-        """Wait for the lists, or until the time limit; return a function that cancels the call."""
-        if limit_seconds is not None:
-            self._stop_timer = later(limit_seconds, self._give_up)
-        stop_waiting = when_settled(self._submit)
-        if self._stage is _Stage.WAITING:  # else the lists were there, and the call is on its way
-            self._stop_waiting = stop_waiting
-        return self.cancel
-
-    def _submit(self) -> None:
-        self._stage, self._stop_waiting = _Stage.SUBMITTED, cancel_nothing  # breaks a reference cycle
-        self._stop_timer()
-        try:
-            self._cancel_submitted = self._submit_call(self._call)
-        except Exception:  # a bug must cost its own call only
-            log.exception("! bug while carrying out %s", self._call.target)
-            self._call.reply(InternalError())
-
-    def _give_up(self) -> None:
-        self._end_waiting(None)
-        self._call.reply(self._too_late())
-
-    def cancel(self, reason: Reason) -> None:
-        """End the waiting, or the submitted call."""
-        if self._stage is _Stage.WAITING:
-            self._stop_timer()
-            self._end_waiting(reason)
-        elif self._stage is _Stage.SUBMITTED:
-            self._cancel_submitted(reason)
-
-    def _end_waiting(self, reason: Reason) -> None:
-        stop_waiting, self._stop_waiting, self._stage = self._stop_waiting, cancel_nothing, _Stage.OVER
-        stop_waiting(reason)
-
-
 class WaitingCalls:
     """Makes the calls of one client wait for lists."""
 
-    def __init__(self, servers: Servers, lists: AwaitedLists, later: CallLater) -> None:
-        self._servers, self._lists, self._later = servers, lists, later
+    def __init__(self, servers: Servers, lists: AwaitedLists) -> None:
+        self._servers, self._lists = servers, lists
 
     def patience(self) -> Patience:
         """The time that a call waits for the lists of several servers."""
@@ -215,35 +165,43 @@ class WaitingCalls:
         call: Call,
         kinds: frozenset[Kind],
         servers: Sequence[str],
-        submit: Callable[[Call], Cancel],
+        submit: Callable[[Call], None],
         is_awaited: Callable[[str, Kind], bool] | None = None,
-    ) -> Cancel:
+    ) -> None:
         """Submit a call once these lists are known; for one server, wait up to the time limit of its calls.
 
         `is_awaited` replaces the test whether a server's list of one kind is still waited for.
         """
-        is_one = len(servers) == 1
+        limit, patience = (self._limit(servers[0]), None) if len(servers) == 1 else (None, self.patience())
+        self._lists.when_settled(kinds, servers, lambda: submit(call), call.reply, patience, is_awaited, limit)
 
-        def too_late() -> WireError:
-            status = self._servers.status(servers[0])
+    def waits_for_lists(self, call: Call, kinds: frozenset[Kind], submit: Callable[[Call], None]) -> bool:
+        """Submit a call again once the lists of all servers are settled; return false if they are settled now."""
+        if self._lists.are_settled(kinds, self._servers.enabled):
+            return False
+        self.wait(call, kinds, self._servers.enabled, submit)
+        return True
+
+    def _limit(self, server: str) -> Limit | None:
+        """Return the time limit of the calls of a server."""
+        seconds = self._servers.limit_seconds(server)
+
+        def error() -> WireError:
+            status = self._servers.status(server)
             return NotRunning(status.server, status.state, status.reason or "it did not send its lists in time")
 
-        def when_settled(act: Callable[[], None]) -> Cancel:
-            return self._lists.when_settled(kinds, servers, act, None if is_one else self.patience(), is_awaited)
+        return None if seconds is None else Limit(seconds, error)
 
-        limit = self._servers.limit_seconds(servers[0]) if is_one else None
-        return WaitingCall(call, submit, too_late).wait(when_settled, self._later, limit)
-
-    def wait_for_changes(
-        self, call: Call, kinds: frozenset[Kind], servers: Sequence[str], submit: Callable[[Call], Cancel]
-    ) -> Cancel | None:
-        """Submit a call again once the changes that these servers announced are read; `None` if there are none.
+    def waits_for_changes(
+        self, call: Call, kinds: frozenset[Kind], servers: Sequence[str], submit: Callable[[Call], None]
+    ) -> bool:
+        """Submit a call again once the changes that these servers announced are read; return false if there are none.
 
         A server announces a new tool before the result of the call that added it, and a model uses the tool at once.
         A call does so once, and does not wait for later announcements: a server may announce changes endlessly.
         """
-        if call.has_waited:
-            return None
+        if Retry.LIST_CHANGED in call.tried:
+            return False
         due = {
             (server, kind): is_due
             for server in servers
@@ -251,63 +209,27 @@ class WaitingCalls:
             if (is_due := self._servers.due_change(server, kind)) is not None
         }
         if not due:
-            return None
+            return False
 
         def is_awaited(server: str, kind: Kind) -> bool:
             return (server, kind) in due and due[server, kind]()
 
-        return self.wait(structs.replace(call, has_waited=True), kinds, servers, submit, is_awaited)
+        self.wait(call.again(Retry.LIST_CHANGED), kinds, servers, submit, is_awaited)
+        return True
 
 
-class SlicedWork:
-    """Work that is prepared in slices and then finished; other messages are handled between the slices."""
+def in_slices(advance: Callable[[], bool], act: Callable[[], None], reply: Pending[Any], later: CallLater) -> None:
+    """Prepare an answer in slices, then give it; other messages are handled between the slices.
 
-    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: CallLater) -> None:
-        self._advance, self._act, self._later = advance, act, later
-        self._stop: Callable[[], None] | None = None
-
-    def cancel_with(self, stop_waiting: Cancel) -> Cancel:
-        """Return a function that cancels this work and the waiting before it; `cancel_nothing` if both are done."""
-        if stop_waiting is cancel_nothing and self._stop is None:
-            return cancel_nothing
-
-        def cancel(reason: Reason) -> None:
-            stop_waiting(reason)
-            self.stop()
-
-        return cancel
-
-    def stop(self) -> None:
-        """Do no more of this work."""
-        if self._stop is not None:
-            self._stop()
-
-    def run_later(self) -> None:
-        """Begin in a later step of the event loop."""
-        self._stop = self._later(0, self.run)
-
-    def run(self) -> None:
-        """Prepare one slice; go on in a later step, or do the work if that was the last slice."""
-        self._stop = None  # a timer that has fired would refer back to this object
-        try:
-            is_unfinished = self._advance()
-        except Exception:  # a bug must cost its own request only, which is answered by the work itself
-            log.exception("! bug while a list or an answer was prepared")
-            is_unfinished = False
-        if is_unfinished:
-            self._stop = self._later(0, self.run)
+    `advance` prepares one slice, and returns whether there are more.
+    """
+    if reply.is_over:
+        return
+    try:
+        if advance():
+            later(0, lambda: in_slices(advance, act, reply, later))
         else:
-            self._act()
-
-
-def guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
-    """Wrap a function that runs later, outside of any request, so that a bug in it answers the call."""
-
-    def run() -> None:
-        try:
             act()
-        except Exception:  # a bug must cost its own call only
-            log.exception("! bug while carrying out %s", call.target)
-            call.reply(InternalError())
-
-    return run
+    except Exception:  # a bug must cost its own request only
+        log.exception("! bug while an answer was prepared")
+        reply(InternalError())

@@ -4,14 +4,15 @@ A front dialect makes a `Call`, the router finds its `Backend`, and a back diale
 `Outcome`. Method names, `_meta` keys and protocol versions are in `dialects/` only.
 """
 
+import enum
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
 from search_mcp.model.names import Action, Ask
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import encode, object_or_empty
-from search_mcp.wire.structs import Fields, Raw, Struct, field
+from search_mcp.wire.pending import Pending
+from search_mcp.wire.structs import Fields, Raw, Struct, field, replace
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -71,14 +72,14 @@ class Inputs(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A server's request to the client. `answer` is called once, with a result or an error."""
+    """A server's request to the client."""
 
     server: str
     ask: Ask
     params: Fields
     meta: Fields | None
     """Its `_meta` without the keys that each side sets for itself; `None` if it has none."""
-    answer: Callable[[Result | WireError], None]
+    answer: Pending[Result | WireError]
     report: Callable[[Fields], None] | None = None
     """Reports the client's progress to the server, if it asked for that."""
     follow: Callable[[Fields], None] | None = None
@@ -114,16 +115,25 @@ class Caller(Protocol):
         """The client session that it calls in: calls of different sessions are never confused."""
         ...
 
-    def ask(self, question: Question, call: "Call | None") -> Cancel:
+    def ask(self, question: Question, call: "Call | None") -> None:
         """Put a server's question to the client, as part of `call` if one is in progress."""
         ...
+
+
+class Retry(enum.Enum):
+    """A reason to carry out a call again; each counts once in a call."""
+
+    LIST_CHANGED = "list changed"  # a changed list was read, in which its target may be
+    REJECTED = "rejected"  # a connection rejected it unread
+    OUTDATED = "outdated"  # the server rejected it because its lists changed, and they were read again
+    LOGIN = "login"  # its user was asked to log in
 
 
 class Call(Struct, frozen=True, eq=False):
     """One request of a client for one backend, without ids and era of either side.
 
-    `reply` is called exactly once, or never if the call is cancelled. `report` is called with progress, and is `None`
-    if the client asked for none.
+    Copies of a call, with other fields, have the same `reply`. `report` is called with progress, and is `None` if the
+    client asked for none.
     """
 
     action: Action
@@ -133,23 +143,21 @@ class Call(Struct, frozen=True, eq=False):
     meta: Fields | None
     """Its `_meta` without the keys that each side sets for itself; `None` if it has none."""
     caller: Caller
-    reply: Callable[[Outcome], None]
+    reply: Pending[Outcome]
     report: Callable[[Fields], None] | None = None
     inputs: Inputs | None = None
     asks: Callable[[bool], None] | None = None
     """Called with true when the server starts to wait for the client during the call, with false when it stops."""
     by_name: bool = False
     """Whether a model named the tool as an argument of `call_tool`; then tools for apps only are excluded."""
-    has_waited: bool = False
-    """Whether it waited for a changed list to be read, which it does only once."""
-    was_rejected: bool = False
-    """Whether a connection rejected it unread; it is sent once more, on the next connection."""
-    was_outdated: bool = False
-    """Whether the server rejected it because its lists changed; it is sent once more, after they were read again."""
-    waited_for_login: bool = False
-    """Whether its user was asked to log in, which happens only once."""
+    tried: frozenset[Retry] = frozenset()
+    """The reasons for which it was carried out again."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""
     found: Callable[[str, str], None] | None = None
     """Called with the server, and its own name of the tool, once a tool call has found them; the server of search-mcp's
     own tools is empty."""
+
+    def again(self, why: Retry) -> "Call":
+        """Return it as it is carried out once more."""
+        return replace(self, tried=self.tried | {why})

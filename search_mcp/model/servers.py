@@ -5,7 +5,6 @@ from typing import Protocol, TypeAlias
 
 from search_mcp.model.calls import Call, Caller
 from search_mcp.model.names import Ask, Era, Kind, State
-from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import object_or_empty
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
@@ -128,7 +127,7 @@ class Backend(Protocol):
         """Start the server for this client, or prepare to."""
         ...
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         """Forward a call under the backend's own name for the target, at once or after the start."""
         ...
 

@@ -23,7 +23,7 @@ from search_mcp.pool.pool import Pool
 from search_mcp.pool.pooled_server import PooledServer
 from search_mcp.pool.running import AggregatedBackend
 from search_mcp.pool.turns import KeptNews, Turn, Turns
-from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.pending import unheard
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Lease:
         session = self.client()
         subscriptions = () if session is None else session.state.subscriptions.at(self.name)
         return {
-            (Action.SUBSCRIBE, each.uri): Call(Action.SUBSCRIBE, each.uri, {}, None, each.caller, reply=_ignore)
+            (Action.SUBSCRIBE, each.uri): Call(Action.SUBSCRIBE, each.uri, {}, None, each.caller, unheard())
             for each in subscriptions
         }
 
@@ -143,7 +143,7 @@ class Lease:
             supervisor.succeed(previous)
         supervisor.calls.take_over(*before.hand_over())
         for turn in before.take_turns():
-            turn.cancel_passed = self.submit(turn.call, turn.target)
+            self.submit(turn.call, turn.target)
 
     def hand_over(self) -> tuple[Subscriptions, list[HeldCall]]:
         """Give up the subscriptions and waiting calls that its clients had when they left the server."""
@@ -190,7 +190,7 @@ class Lease:
         if before is not None:
             self._take_over(before)
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         if self.server.may_be_shared:
             return self._turns.submit(call, target)
         return self.server.supervisor.submit(call, target)
@@ -198,9 +198,9 @@ class Lease:
     def _is_alone(self) -> bool:
         return all(each is self for each in self.server.leases)
 
-    def _pass_on(self, call: Call, target: str) -> Cancel:
+    def _pass_on(self, call: Call, target: str) -> None:
         self.server.note_caller(self)
-        return self.server.supervisor.submit(call, target)
+        self.server.supervisor.submit(call, target)
 
     def _is_moved(self, call: Call, outcome: Outcome) -> bool:
         """Return whether the answer moved the client to another server, where the call is to be sent again."""
@@ -325,7 +325,3 @@ class PooledBackends:
     def was_shared(self, backend: AggregatedBackend) -> bool:
         assert isinstance(backend, Lease)
         return backend.server.was_shared
-
-
-def _ignore(_outcome: Outcome) -> None:
-    """Ignore an answer that no client waits for."""

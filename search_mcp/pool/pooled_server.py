@@ -23,7 +23,6 @@ from search_mcp.pool.recipients import Callers, Recipient, recipients
 from search_mcp.pool.running import Running
 from search_mcp.pool.sharing import NOT_ASKED, Verdict
 from search_mcp.wire.errors import invalid_request
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw, replace
 
 if TYPE_CHECKING:
@@ -412,9 +411,9 @@ class _SoleClient:
         self._server = server
         self.session: object = server
 
-    def ask(self, question: Question, call: Call | None) -> Cancel:
+    def ask(self, question: Question, call: Call | None) -> None:
         caller = self._server.sole_caller()
         if caller is not None:
-            return caller.ask(question, call)
-        question.answer(invalid_request("Invalid Request: several clients share this server, outside a call"))
-        return cancel_nothing
+            caller.ask(question, call)
+        else:
+            question.answer(invalid_request("Invalid Request: several clients share this server, outside a call"))

@@ -19,7 +19,7 @@ from search_mcp.model.servers import (
     TaskChanged,
 )
 from search_mcp.wire import payload
-from search_mcp.wire.inflight import SENT_REQUESTS, Cancel, Reason, cancel_nothing
+from search_mcp.wire.inflight import SENT_REQUESTS, Reason
 from search_mcp.wire.structs import Fields, Struct, replace
 
 WINDOW = 64
@@ -44,7 +44,7 @@ class Turns:
         self,
         server: str,
         later: CallLater,
-        pass_on: Callable[[Call, str], Cancel],
+        pass_on: Callable[[Call, str], None],
         is_alone: Callable[[], bool],
         is_moved: Callable[[Call, Outcome], bool] = lambda _call, _outcome: False,
     ) -> None:
@@ -79,18 +79,17 @@ class Turns:
         """Return whether the client gets no progress, because it does not read and the server is read for others."""
         return self.is_paused and not self._is_alone()
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         """Pass a call on now, or when it is its turn."""
         turn = Turn(self, call, target)
         if not self._waiting and (self._passed < self._allowed or self._is_alone()):
             self._begin(turn)
         elif len(self._waiting) >= MOST_WAITING:
             call.reply(NotRunning(self._server, State.READY, f"{MOST_WAITING} calls wait for it already"))
-            return cancel_nothing
         else:
             self._waiting[turn] = None
+            call.reply.cancel_work = turn.withdraw
             self._watch()
-        return turn.cancel
 
     def resume(self) -> None:
         """Pass calls on again: the client reads."""
@@ -103,12 +102,9 @@ class Turns:
         self._waiting.clear()
         return taken
 
-    def withdraw(self, turn: "Turn") -> bool:
-        """Let a call wait no longer; return false if it was passed on."""
-        if turn not in self._waiting:
-            return False
-        del self._waiting[turn]
-        return True
+    def withdraw(self, turn: "Turn") -> None:
+        """Let a call wait no longer."""
+        self._waiting.pop(turn, None)
 
     def end(self, turn: "Turn") -> None:
         """Record that a call is no longer with the server."""
@@ -121,6 +117,7 @@ class Turns:
         self._passed += 1
         turn.has_log_level = turn.call.caller.log_level is not None
         self._with_log_level += turn.has_log_level
+        turn.call.reply.ends.append(turn.end)
         turn.begin()
 
     def _fill(self) -> None:
@@ -152,41 +149,31 @@ class Turn(Struct, eq=False):
     turns: Turns
     call: Call
     target: str
-    cancel_passed: Cancel | None = None
-    """Cancels the call at the server, once it was passed on."""
-    is_over: bool = False
     has_log_level: bool = False
     """Whether it had a log level of its own when it was passed on; that of a legacy client may change."""
 
     def begin(self) -> None:
+        self.call.reply.steps.append(self._read)
         report = self.report if self.call.report is not None else None
-        cancel = self.turns.pass_on(replace(self.call, reply=self.reply, report=report), self.target)
-        if not self.is_over:  # else it would refer to itself
-            self.cancel_passed = cancel
+        self.turns.pass_on(replace(self.call, report=report), self.target)
 
-    def reply(self, outcome: Outcome) -> None:
-        if self.turns.is_moved(self.call, outcome):
-            self.begin()
-            return
-        self._end()
-        self.call.reply(outcome)
+    def _read(self, outcome: Outcome) -> Outcome | None:
+        if not self.turns.is_moved(self.call, outcome):
+            return outcome
+        self.begin()
+        return None
 
     def report(self, progress: Fields) -> None:
         if not self.turns.drops_progress and self.call.report is not None:
             self.call.report(progress)
 
-    def cancel(self, reason: Reason) -> None:
-        if self.turns.withdraw(self) or self.is_over:
-            return
-        cancel = self.cancel_passed
-        self._end()
-        if cancel is not None:
-            cancel(reason)
+    def withdraw(self, _reason: Reason) -> None:
+        """Let the call wait no longer."""
+        self.turns.withdraw(self)
 
-    def _end(self) -> None:
-        if not self.is_over:
-            self.is_over, self.cancel_passed = True, None
-            self.turns.end(self)
+    def end(self, _outcome: Outcome | None) -> None:
+        """Record that the call is no longer with the server."""
+        self.turns.end(self)
 
 
 class KeptNews:

@@ -22,6 +22,7 @@ from search_mcp.results.kept_results import KEPT_SECONDS, KeptResults
 from search_mcp.results.long_results import Kept, mime_type, read_long, shortened
 from search_mcp.results.result_search import Found, Search
 from search_mcp.wire import payload
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Raw, Struct
 
 log = logging.getLogger(__name__)
@@ -77,9 +78,9 @@ class _Delivery(Struct, eq=False):
     """One result on its way."""
 
     result: Result
-    reply: Callable[[Outcome], None]
+    reply: Pending[Outcome]
     stop_timer: Callable[[], None] | None = None
-    is_over: bool = False
+    """`None` once the result was passed on whole, because it was not written in time."""
 
 
 class ClientResults:
@@ -95,33 +96,28 @@ class ClientResults:
 
     # Results on their way
 
-    def limited(self, shortening: Shortening, reply: Callable[[Outcome], None]) -> Callable[[Outcome], None]:
-        """Return a reply that shortens a result first, if it is long."""
-
-        def settle(outcome: Outcome) -> None:
-            # A text has no more characters than its JSON has bytes.
-            if isinstance(outcome, Result) and outcome.type == "complete" and _size(outcome) > shortening.limit:
-                self._shorten(outcome, shortening, reply)
-            else:
-                reply(outcome)
-
-        return settle
-
-    def _shorten(self, result: Result, shortening: Shortening, reply: Callable[[Outcome], None]) -> None:
+    def shorten(self, shortening: Shortening, reply: Pending[Outcome], outcome: Outcome) -> Outcome | None:
+        """Have a result shortened first, if it is long: a step of a reply."""
+        # A text has no more characters than its JSON has bytes.
+        if not isinstance(outcome, Result) or outcome.type != "complete" or _size(outcome) <= shortening.limit:
+            return outcome
         if self._unanswered:  # the file system does not answer
-            reply(result)
-            return
-        delivery = _Delivery(result, reply)
+            return outcome
+        delivery = _Delivery(outcome, reply)
         delivery.stop_timer = self._later(WRITE_SECONDS, partial(self._give_up, delivery))
-        self._kept.write(partial(prepare, self._kept, result, shortening), partial(self._deliver, delivery))
+        self._kept.write(partial(prepare, self._kept, outcome, shortening), partial(self._deliver, delivery))
+        return None
 
     def _deliver(self, delivery: _Delivery, prepared: _Prepared) -> None:
         entry = prepared.entry
-        self._unanswered -= delivery.is_over
-        if delivery.is_over or self._is_closed:
+        if delivery.stop_timer is None:
+            self._unanswered -= 1
+        else:
+            delivery.stop_timer()
+        if delivery.stop_timer is None or self._is_closed:
             if entry is not None:
                 self._delete(entry)
-            self._settle(delivery, delivery.result)
+            delivery.reply(delivery.result)
             return
         if prepared.failure is not None:
             self._warn(prepared.failure)
@@ -129,22 +125,13 @@ class ClientResults:
             if len(self._entries) >= MOST_RESULTS:
                 self._expire(next(iter(self._entries)))
             self._entries[entry.handle] = entry, self._later(KEPT_SECONDS, partial(self._expire, entry.handle))
-        self._settle(delivery, prepared.result)
+        delivery.reply(prepared.result)
 
     def _give_up(self, delivery: _Delivery) -> None:
+        delivery.stop_timer = None
         self._unanswered += 1
         self._warn(f"the file system has not answered for {WRITE_SECONDS:g} s")
-        self._settle(delivery, delivery.result)
-
-    def _settle(self, delivery: _Delivery, result: Result) -> None:
-        """Give the client a result, once."""
-        if delivery.is_over:
-            return
-        delivery.is_over = True
-        stop_timer, delivery.stop_timer = delivery.stop_timer, None  # else it would refer to itself
-        if stop_timer is not None:
-            stop_timer()
-        delivery.reply(result)
+        delivery.reply(delivery.result)
 
     def _warn(self, reason: str) -> None:
         if not self._has_warned:

@@ -19,7 +19,6 @@ from search_mcp.usage.queue import UsageQueue
 from search_mcp.usage.result_sizes import characters, measured
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import Fields, Struct
 
 log = logging.getLogger(__name__)
@@ -52,24 +51,22 @@ UNREAD: Final = "unread task"
 class ClientUsage:
     """The calls of one client."""
 
-    def __init__(self, usage_queue: UsageQueue, submit: Callable[[Call], Cancel]) -> None:
+    def __init__(self, usage_queue: UsageQueue, submit: Callable[[Call], None]) -> None:
         self._queue, self._submit = usage_queue, submit
         self._tasks: dict[str, Recording] = {}  # by the client's id
         self._info, self._name = b"", UNKNOWN_CLIENT
 
-    def submit(self, call: Call) -> Cancel:
+    def submit(self, call: Call) -> None:
         """Carry out a call, and record it if it is a tool call; the outcome of a task ends the call that made it."""
         if call.action is not Action.CALL_TOOL:
             if call.target in self._tasks:
-                call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
-            return self._submit(call)
-        recording = Recording(self, self._queue.clock(), call.reply, call)
-        cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
-        if recording.is_answered:
-            return cancel
+                call.reply.ends.append(partial(self._read_ending, call.action, call.target))
+            self._submit(call)
+            return
+        recording = Recording(self, self._queue.clock(), call)
+        call.reply.ends.append(recording.end)
+        self._submit(structs.replace(call, found=recording.found))
         recording.describe()  # only now, when the call is on its way
-        recording.cancel_call = cancel
-        return recording.cancel
 
     def close(self) -> None:
         """Record the tasks whose outcome was not read."""
@@ -92,9 +89,8 @@ class ClientUsage:
             self._info, self._name = written, safe(name[: 2 * LONGEST_CLIENT], LONGEST_CLIENT)
         return self._name
 
-    def finish(self, recording: "Recording", outcome: Outcome) -> None:
-        """Record the end of a call that was answered, unless it goes on."""
-        recording.describe()
+    def finish(self, recording: "Recording", outcome: Outcome | None) -> None:
+        """Record the end of a call that was answered, unless it goes on, or was cancelled."""
         if isinstance(outcome, Result):
             if recording.asks_for_task or outcome.type != "complete":
                 task = task_in(outcome)
@@ -105,6 +101,9 @@ class ClientUsage:
             self.add(recording, TOOL_ERROR if has_failed else OK, size, text)
             return
         if isinstance(outcome, InputRequired):
+            return
+        if outcome is None:
+            self.add(recording, CANCELLED)
             return
         if not recording.tool:
             recording.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
@@ -141,12 +140,8 @@ class ClientUsage:
         if task is not None and task in self._tasks:
             self._read_ending(Action.FOLLOW_TASK, task, Result(params))
 
-    def _on_task(self, action: Action, task: str, reply: Callable[[Outcome], None], outcome: Outcome) -> None:
-        reply(outcome)
-        self._read_ending(action, task, outcome)
-
-    def _read_ending(self, action: Action, task: str, outcome: Outcome) -> None:
-        if task not in self._tasks or isinstance(outcome, InputRequired):
+    def _read_ending(self, action: Action, task: str, outcome: Outcome | None) -> None:
+        if task not in self._tasks or outcome is None or isinstance(outcome, InputRequired):
             return
         try:
             found = _ending_of_task(action, outcome)
@@ -161,7 +156,6 @@ class Recording(Struct, eq=False):
 
     usage: ClientUsage
     started: float
-    reply: Callable[[Outcome], None]
     call: Call | None
     """The call, until it is described: it keeps a whole message in memory."""
     client: str = UNKNOWN_CLIENT
@@ -171,9 +165,6 @@ class Recording(Struct, eq=False):
     server: str = ""
     tool: str = ""
     """The server, and its own name of the tool; both empty if the client named no tool that exists."""
-    is_answered: bool = False
-    cancel_call: Cancel = cancel_nothing
-    """Cancels the call; it refers back to this object, so it is dropped with the answer."""
 
     def describe(self) -> None:
         """Record who calls, and the size of the arguments, if that was not done."""
@@ -187,25 +178,14 @@ class Recording(Struct, eq=False):
         """Record the tool that is called."""
         self.server, self.tool = server, tool
 
-    def settle(self, outcome: Outcome) -> None:
-        """Give the outcome to the client, and record it, unless the client has cancelled the call meanwhile."""
-        is_recorded, self.is_answered = self.is_answered, True
-        self.cancel_call = cancel_nothing
-        self.reply(outcome)
-        if is_recorded:  # it was cancelled while its long result was written, or while it read one
-            return
+    def end(self, outcome: Outcome | None) -> None:
+        """Record the end of the call; `None`: it was cancelled."""
+        if self.call is not None:
+            self.describe()
         try:
             self.usage.finish(self, outcome)
-        except Exception:  # a bug must not cost the client its answer
+        except Exception:  # a bug must not keep others from recording the end
             log.exception("! bug while a call was recorded")
-
-    def cancel(self, reason: Reason) -> None:
-        """Cancel the call, and record that."""
-        if not self.is_answered:
-            self.is_answered = True
-            self.usage.add(self, CANCELLED)
-        cancel, self.cancel_call = self.cancel_call, cancel_nothing
-        cancel(reason)
 
 
 @lru_cache(1024)

@@ -5,12 +5,12 @@ from typing import cast
 from search_mcp.backends.held_calls import MOST_HELD, HeldCalls
 from search_mcp.model.calls import Call, Caller
 from search_mcp.model.names import Action
-from search_mcp.wire.inflight import Reason
+from search_mcp.wire.pending import unheard
 
 
 def call(target: str) -> Call:
     caller = cast(Caller, None)  # the client is not asked anything
-    return Call(Action.CALL_TOOL, target, {}, {}, caller, lambda _outcome: None)
+    return Call(Action.CALL_TOOL, target, {}, {}, caller, unheard())
 
 
 def test_calls_are_taken_once_and_in_their_order() -> None:
@@ -24,24 +24,13 @@ def test_calls_are_taken_once_and_in_their_order() -> None:
 
 def test_a_waiting_call_that_is_cancelled_is_gone() -> None:
     held, one = HeldCalls(), call("a")
-    cancel = held.hold(one, "a")
-    assert cancel is not None
-    assert one in held
-    cancel(None)
-    assert (one in held, held.take()) == (False, [])
-
-
-def test_a_call_that_was_passed_on_is_cancelled_where_it_is() -> None:
-    held, cancelled = HeldCalls(), list[Reason]()
-    cancel = held.hold(call("a"), "a")
-    (passed_on,) = held.take()
-    passed_on.cancel = cancelled.append
-    assert cancel is not None
-    cancel(None)
-    assert cancelled == [None]
+    assert held.hold(one, "a")
+    assert one.reply in held
+    one.reply.cancel()
+    assert (one.reply in held, held.take()) == (False, [])
 
 
 def test_no_more_calls_wait_than_a_server_may_be_sent() -> None:
-    held, one = HeldCalls(), call("a")
-    assert all(held.hold(one, "a") is not None for _ in range(MOST_HELD))
-    assert held.hold(one, "a") is None
+    held = HeldCalls()
+    assert all(held.hold(call("a"), "a") for _ in range(MOST_HELD))
+    assert not held.hold(call("a"), "a")

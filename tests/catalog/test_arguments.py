@@ -1,7 +1,6 @@
 """Arguments that are unwrapped, hints for a model when they do not fit, and errors without secrets."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError
-from search_mcp.wire.inflight import cancel_nothing
+from search_mcp.wire.pending import unheard
 from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -26,13 +25,12 @@ class AnyCaller:
     viewer = Viewer(None, object_output_only=True)
     session: object = None
 
-    def ask(self, question: Question, call: Call | None) -> Callable[[Raw | None], None]:
-        return cancel_nothing
+    def ask(self, question: Question, call: Call | None) -> None: ...
 
 
 def call(given: str | None, target: str = "s.t") -> Call:
     params = {} if given is None else {"arguments": Raw(given.encode())}
-    return Call(Action.CALL_TOOL, target, params, {}, AnyCaller(), reply=lambda _outcome: None)
+    return Call(Action.CALL_TOOL, target, params, {}, AnyCaller(), unheard())
 
 
 def item(schema: object) -> Item:

@@ -1,6 +1,5 @@
 """The steps that an outcome passes on its way to the client."""
 
-import logging
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
 from search_mcp.wire import payload
-from search_mcp.wire.errors import InternalError, PeerError, WireError
-from search_mcp.wire.structs import ErrorObject
+from search_mcp.wire.errors import PeerError, WireError
+from search_mcp.wire.structs import ErrorObject, Raw
 
 SCHEMA = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
 TOOL = Item("a", "b", "a", "b", payload.fields(payload.encode({"name": "b", "inputSchema": SCHEMA})))
@@ -27,12 +26,11 @@ class Client:
     def __init__(self) -> None:
         self.resources, self.tasks = ResourceMap(Catalog([ServerConfig(name="a", command="x")])), TaskMap()
         self.steps = OutcomeSteps(self.resources, self.tasks, IdMap())
-        self.outcomes: list[Outcome] = []
 
     def gets(self, kind: str, outcome: Outcome) -> Outcome:
-        steps = getattr(self.steps, kind)
-        Forwarded("a", steps, self.outcomes.append, frozenset({"secret"}), "a.b", {}, TOOL).settle(outcome)
-        return self.outcomes.pop()
+        item = TOOL if "tool" in kind else None
+        forwarded = Forwarded("a", getattr(self.steps, kind), frozenset({"secret"}), "a.b", {}, item)
+        return self.steps.read(forwarded, outcome)
 
 
 @pytest.fixture
@@ -107,11 +105,15 @@ def test_tasks_have_the_ids_that_the_client_knows(client: Client, kind: str, typ
     assert client.tasks.find(given) == (("a", "t") if is_translated else ("another", "t"))
 
 
-def test_a_bug_in_a_step_fails_its_own_call_only(client: Client, caplog: pytest.LogCaptureFixture) -> None:
-    def breaks(_forwarded: Forwarded, _outcome: Outcome) -> Outcome:
-        raise RuntimeError
-
-    steps: Any = (breaks,)
-    Forwarded("a", steps, client.outcomes.append).settle(Result({}))
-    assert isinstance(client.outcomes.pop(), InternalError)
-    assert caplog.record_tuples[-1][1:] == (logging.ERROR, "! bug while reading the answer of a")
+@pytest.mark.parametrize("is_decoded", [False, True])
+def test_a_result_keeps_its_bytes_unless_the_task_of_another_server_has_its_id(
+    client: Client, is_decoded: bool
+) -> None:
+    raw = Raw(b'{"resultType": "x", "taskId" : "t", "n": 1.0}')
+    answer = Result(payload.fields(raw) if is_decoded else raw, "task")
+    assert client.gets("of_task_call", answer) is answer
+    another = Client()
+    another.tasks.id_for_client("another", "t")
+    theirs = another.gets("of_task_call", answer)
+    assert isinstance(theirs, Result) and theirs.type == "task"
+    assert theirs.fields() == {**payload.fields(raw), "taskId": payload.encode(another.tasks.id_for_client("a", "t"))}

@@ -8,11 +8,10 @@ import pytest
 
 from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.model.calls import Call, Outcome, Result
-from search_mcp.model.errors import TaskNotFound
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import Opening, Status
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode, fields, value
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 RELATED = "io.modelcontextprotocol/related-task"
@@ -48,18 +47,6 @@ SILENT: list[dict[str, Any]] = [{"content": []}, {"taskId": 7}, {"task": 7, "_me
 def test_a_message_without_a_task_is_relayed_unchanged(said: dict[str, Any]) -> None:
     message = with_id(said, "t")
     assert TaskMap().translate("alpha", message) is message
-
-
-@pytest.mark.parametrize("opened", [False, True])
-def test_an_answer_keeps_its_bytes_unless_the_task_of_another_server_has_its_id(opened: bool) -> None:
-    tasks, raw = TaskMap(), Raw(b'{"resultType": "x", "taskId" : "t", "n": 1.0}')
-    answer = Result(fields(raw) if opened else raw, "task")
-    assert tasks.translate_outcome("alpha", answer) is answer
-    theirs = tasks.translate_outcome("beta", answer)
-    assert isinstance(theirs, Result) and theirs.type == "task"
-    assert theirs.fields() == {**fields(raw), "taskId": encode(tasks.id_for_client("beta", "t"))}
-    refused = TaskNotFound("t")
-    assert tasks.translate_outcome("beta", refused) is refused
 
 
 def test_an_id_given_to_the_client_for_one_task_is_not_used_for_another() -> None:
@@ -106,10 +93,9 @@ class Endless:
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
         return None
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         self.waiting.append(call)
         self.cursors.append(value(call.params.get("cursor", Raw(b"null"))))
-        return cancel_nothing
 
     def answer(self) -> None:
         page = {"tasks": [{"taskId": f"t-{len(self.cursors)}"}], "nextCursor": f"{len(self.cursors)}"}
@@ -125,7 +111,7 @@ def test_a_list_that_never_ends_is_cut_off() -> None:
     outcomes: list[Outcome] = []
     backend, tasks = Endless(), TaskMap()
     caller: Any = None  # the caller is not used
-    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, reply=outcomes.append)
+    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, Pending(outcomes.append))
     TaskLists(asked, [backend], tasks.translate).gather()
     while backend.waiting:
         backend.answer()

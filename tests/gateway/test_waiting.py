@@ -1,85 +1,84 @@
-"""A call that waits for lists: submitted, cancelled before or after that, or too late."""
+"""A call that waits for the list of one server: submitted, cancelled before or after that, or too late."""
 
 from collections.abc import Callable
-from typing import Any
 
-from search_mcp.gateway.waiting import WaitingCall
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.gateway.waiting import AwaitedLists, Limit
+from search_mcp.model.calls import Outcome
 from search_mcp.model.errors import ToolNotFound
-from search_mcp.model.names import Action
+from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.inflight import Reason
+from search_mcp.wire.pending import Pending
 
 TOO_LATE = ToolNotFound("too late", ())
 
 
 class Waiter:
-    """A waiting call, with lists and a timer that the test releases."""
+    """A waiting call, with a list and a timer that the test releases."""
 
-    def __init__(self, *, is_settled: bool = False, is_broken: bool = False) -> None:
+    def __init__(self, *, is_listed: bool = False, is_broken: bool = False) -> None:
         self.outcomes: list[Outcome] = []
-        self.submitted: list[Call] = []
         self.cancelled: list[Reason] = []
-        self.waiting: list[Callable[[], None]] = []
         self.timers: list[Callable[[], None]] = []
-        self._is_settled, self._is_broken = is_settled, is_broken
-        caller: Any = None
-        self.call = Call(Action.CALL_TOOL, "a.b", {}, {}, caller, reply=self.outcomes.append)
-        waiting = WaitingCall(self.call, self._submit, lambda: TOO_LATE)
-        self.cancel = waiting.wait(self._when_settled, self._later, 1.0)
+        self.submitted = 0
+        self._is_listed, self._is_broken = is_listed, is_broken
+        self.reply: Pending[Outcome] = Pending(self.outcomes.append)
+        self.lists = AwaitedLists(lambda _server, _kind: not self._is_listed, lambda _kinds: False, self._later)
+        limit = Limit(1.0, lambda: TOO_LATE)
+        self.lists.when_settled(frozenset({Kind.TOOLS}), ["a"], self._submit, self.reply, None, limit=limit)
 
-    def _submit(self, call: Call) -> Cancel:
+    def _submit(self) -> None:
         if self._is_broken:
             raise RuntimeError
-        self.submitted.append(call)
-        return self.cancelled.append
-
-    def _when_settled(self, act: Callable[[], None]) -> Cancel:
-        if self._is_settled:
-            act()
-            return cancel_nothing
-        self.waiting.append(act)
-        return lambda _reason: self.waiting.clear()
+        self.submitted += 1
+        self.reply.cancel_work = self.cancelled.append
 
     def _later(self, _seconds: float, act: Callable[[], None]) -> Callable[[], None]:
         self.timers.append(act)
         return self.timers.clear
 
+    def lists_now(self) -> None:
+        self._is_listed = True
+        self.lists.release_settled()
 
-def test_a_call_is_submitted_when_the_lists_are_there() -> None:
+
+def test_a_call_is_submitted_when_the_list_is_there() -> None:
     waiter = Waiter()
-    assert waiter.submitted == []
-    waiter.waiting[0]()
-    assert (waiter.submitted, waiter.timers) == ([waiter.call], [])
+    assert waiter.submitted == 0
+    waiter.lists_now()
+    waiter.lists_now()
+    assert (waiter.submitted, waiter.timers) == (1, [])
 
 
 def test_a_call_that_was_submitted_at_once_is_cancelled_where_it_is() -> None:
-    waiter = Waiter(is_settled=True)
-    waiter.cancel(None)
-    assert (waiter.submitted, waiter.cancelled) == ([waiter.call], [None])
+    waiter = Waiter(is_listed=True)
+    waiter.reply.cancel()
+    assert (waiter.submitted, waiter.cancelled) == (1, [None])
 
 
 def test_a_call_that_was_submitted_later_is_cancelled_where_it_is() -> None:
     waiter = Waiter()
-    waiter.waiting[0]()
-    waiter.cancel(None)
+    waiter.lists_now()
+    waiter.reply.cancel()
     assert waiter.cancelled == [None]
 
 
 def test_a_call_that_still_waits_is_cancelled_here() -> None:
     waiter = Waiter()
-    waiter.cancel(None)
-    waiter.cancel(None)
-    assert (waiter.waiting, waiter.timers, waiter.submitted, waiter.cancelled, waiter.outcomes) == ([], [], [], [], [])
+    waiter.reply.cancel()
+    waiter.lists_now()
+    assert (waiter.timers, waiter.submitted, waiter.cancelled, waiter.outcomes) == ([], 0, [], [])
 
 
 def test_a_call_that_waits_too_long_is_answered_once() -> None:
     waiter = Waiter()
     waiter.timers[0]()
-    waiter.cancel(None)
-    assert (waiter.waiting, waiter.outcomes) == ([], [TOO_LATE])
+    waiter.lists_now()
+    assert (waiter.submitted, waiter.outcomes) == (0, [TOO_LATE])
 
 
 def test_a_bug_answers_the_call() -> None:
-    ((outcome,),) = [Waiter(is_settled=True, is_broken=True).outcomes]
+    waiter = Waiter(is_broken=True)
+    waiter.lists_now()
+    (outcome,) = waiter.outcomes
     assert isinstance(outcome, InternalError)

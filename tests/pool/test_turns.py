@@ -26,8 +26,9 @@ from search_mcp.pool.turns import (
     KeptNews,
     Turns,
 )
-from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import encode, members
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 MB = 1 << 20
@@ -51,13 +52,9 @@ class Client:
         self._timer = act
         return lambda: None
 
-    def _pass_on(self, call: Call, target: str) -> Cancel:
+    def _pass_on(self, call: Call, target: str) -> None:
         self.given[target] = call
-
-        def cancel(_reason: Reason) -> None:
-            self.cancelled.append(target)
-
-        return cancel
+        call.reply.cancel_work = lambda _reason: self.cancelled.append(target)
 
     def expires(self) -> bool:
         """Let the timer expire; return whether there was one."""
@@ -78,7 +75,9 @@ class Client:
         def report(_progress: Fields) -> None:
             self.progress.append(name)
 
-        return self.turns.submit(Call(Action.CALL_TOOL, name, {}, None, caller, reply, report), name)
+        call = Call(Action.CALL_TOOL, name, {}, None, caller, Pending(reply), report)
+        self.turns.submit(call, name)
+        return call.reply.cancel
 
     def answers(self, *names: str) -> None:
         for name in names:

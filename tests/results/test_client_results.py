@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from search_mcp.results.kept_results import KEPT_SECONDS, KeptFiles, KeptResults
 from search_mcp.results.result_search import search
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import ErrorObject
 
 T = TypeVar("T")
@@ -64,8 +66,13 @@ class Client:
         self.outcomes: list[Outcome] = []
 
     def gets(self, outcome: Outcome, shortening: Shortening = SHORTENING) -> Any:
-        self.results.limited(shortening, self.outcomes.append)(outcome)
+        self.begins(outcome, shortening)
         return self.last() if self.outcomes else None
+
+    def begins(self, outcome: Outcome, shortening: Shortening = SHORTENING) -> None:
+        reply: Pending[Outcome] = Pending(self.outcomes.append)
+        reply.steps.append(partial(self.results.shorten, shortening, reply))
+        reply(outcome)
 
     def last(self) -> Any:
         outcome = self.outcomes.pop()
@@ -110,7 +117,7 @@ def client(tmp_path: Path) -> Client:
     ],
 )
 def test_an_outcome_passes_as_the_same_object(client: Client, outcome: Outcome) -> None:
-    client.results.limited(SHORTENING, client.outcomes.append)(outcome)
+    client.begins(outcome)
     assert client.outcomes == [outcome]
     assert client.outcomes[0] is outcome
     assert client.files() == []
@@ -132,7 +139,7 @@ def test_a_result_that_cannot_be_kept_passes_whole_with_one_warning(
         client = Client(tmp_path / "file")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
+            client.begins(text(LONG))
             client.clock.pass_over(WRITE_SECONDS)
             assert client.last() == payload.value(text(LONG).raw())
     (record,) = caplog.records
@@ -146,11 +153,11 @@ def test_a_result_that_cannot_be_kept_passes_whole_with_one_warning(
 def test_a_file_system_that_answers_again_is_used_again(tmp_path: Path) -> None:
     disk = Disk()
     client = Client(tmp_path, disk)
-    client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
+    client.begins(text(LONG))
     client.clock.pass_over(WRITE_SECONDS)
     disk.works()
     client.outcomes.clear()
-    client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
+    client.begins(text(LONG))
     disk.works()
     assert "search-mcp/truncated" in client.last()["_meta"]
 

@@ -22,13 +22,13 @@ from search_mcp.background import RunBlocking
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import asking
 from search_mcp.folders import logins_folder
-from search_mcp.model.calls import Call, Question, Result
+from search_mcp.model.calls import Call, Question, Result, Retry
 from search_mcp.model.errors import NeedsLogin
 from search_mcp.model.names import Action, Ask
 from search_mcp.model.servers import ElicitationComplete
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
-from search_mcp.wire.structs import replace
+from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.pending import Pending
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +56,6 @@ class UserLogin:
         self._store = LoginStore(logins_folder())
         self.waiting = HeldCalls()
         self._needed, self._arrived, self._made = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._attempt: anyio.CancelScope | None = None
-        self._asked: HeldCall | None = None  # the call in which the user is asked
 
     def need(self) -> None:
         """Look for a new login from now on, until there is one."""
@@ -67,26 +65,18 @@ class UserLogin:
         """Return the answer to a call without a login."""
         return NeedsLogin(self._config.name, self._config.login, reason or None)
 
-    def wait(self, call: Call, target: str, reason: str) -> Cancel:
+    def wait(self, call: Call, target: str, reason: str) -> None:
         """Let a call wait until its user has logged in; refuse it if the user cannot be asked, or was asked before."""
         self.need()
         can_ask = call.action in _ASKING and asking.can_open_urls(call.caller.capabilities)
         is_for_user = self._settings.grant == "authorization_code"
-        cancel = None
-        if can_ask and is_for_user and not call.waited_for_login:
-            cancel = self.waiting.hold(replace(call, waited_for_login=True), target)
-        if cancel is None:
+        may_wait = can_ask and is_for_user and Retry.LOGIN not in call.tried
+        if not may_wait or not self.waiting.hold(call.again(Retry.LOGIN), target):
             call.reply(self.error(reason))
-            return cancel_nothing
+            return
         if call.asks is not None:
             call.asks(True)  # the time in which the user logs in does not count
         self._arrived.set()
-        return partial(self._cancel, cancel, call)
-
-    def _cancel(self, cancel: Cancel, call: Call, reason: Reason) -> None:
-        cancel(reason)
-        if self._asked is not None and self._asked.call.reply == call.reply and self._attempt is not None:
-            self._attempt.cancel()  # the next call asks
 
     def take(self) -> list[HeldCall]:
         """Remove and return the calls that wait."""
@@ -141,9 +131,9 @@ class UserLogin:
             await self._arrived.wait()
             self._arrived.clear()
             while (asked := self.waiting.first()) is not None:
-                self._asked = asked
-                with anyio.CancelScope() as self._attempt:
-                    await self._ask_in(asked.call)
+                with anyio.CancelScope() as attempt:
+                    asked.reply.cancel_work = partial(_end_attempt, asked.reply.cancel_work, attempt)
+                    await self._ask_in(asked)
 
     async def _ask_in(self, call: Call) -> None:
         """Ask the user in a call; if that fails, refuse all that wait."""
@@ -169,13 +159,19 @@ class UserLogin:
             question.withdraw()
 
 
+def _end_attempt(cancel_waiting: Cancel, attempt: anyio.CancelScope, reason: Reason) -> None:
+    """Cancel a call in which the user is asked; the next call asks."""
+    cancel_waiting(reason)
+    attempt.cancel()
+
+
 class _Question:
     """The question whether the user opens the address of the login."""
 
     def __init__(self, server: str, call: Call) -> None:
         self._server, self._call = server, call
         self.id: str | None = None
-        self._cancel: Cancel = cancel_nothing
+        self._reply: Pending[Result | WireError] = Pending(self._on_answer)
         self._answered = asyncio.Event()
         self._answer: Result | WireError | None = None
 
@@ -194,8 +190,7 @@ class _Question:
         except ValueError as exc:
             raise AuthError(f"the address of its login cannot be opened: {exc}") from exc
         self.id = asking.elicitation_id(params)
-        question = Question(self._server, Ask.ELICIT, params, None, self._on_answer)
-        self._cancel = self._call.caller.ask(question, self._call)
+        self._call.caller.ask(Question(self._server, Ask.ELICIT, params, None, self._reply), self._call)
         await self._answered.wait()
         if isinstance(self._answer, WireError):
             raise AuthError(f"the client did not ask the user: {self._answer}")
@@ -203,9 +198,9 @@ class _Question:
             raise AuthError("the user did not agree to log in")
 
     def _on_answer(self, answer: Result | WireError) -> None:
-        self._answer, self._cancel = answer, cancel_nothing
+        self._answer = answer
         self._answered.set()
 
     def withdraw(self) -> None:
         """Take the question back, if it is open."""
-        self._cancel(None)
+        self._reply.cancel()

@@ -28,7 +28,7 @@ from search_mcp.model.names import Action, Era
 from search_mcp.wire import payload
 from search_mcp.wire.errors import SERVER_ERROR, PeerError
 from search_mcp.wire.framing import Line
-from search_mcp.wire.inflight import Cancel, Request, RequestFailure, cancel_nothing
+from search_mcp.wire.inflight import Request, RequestFailure
 from search_mcp.wire.messages import Invalid
 from search_mcp.wire.peer import ConnectionEndedError, Peer
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType
@@ -106,9 +106,8 @@ class Client:
             self._peer.feed(chunk)
         self._peer.end()
 
-    def _lose(self, call: Call, target: str, failure: RequestFailure | None) -> Cancel:
+    def _lose(self, call: Call, target: str, failure: RequestFailure | None) -> None:
         call.reply(Lost(self._server, _LOST))
-        return cancel_nothing
 
     # From the engine
 

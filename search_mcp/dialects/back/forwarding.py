@@ -9,7 +9,7 @@ from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.inflight import Answer, Cancel, Reason, RequestFailure
+from search_mcp.wire.inflight import Answer, Reason, RequestFailure
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw, Struct
 
@@ -35,11 +35,10 @@ class ForwardedCall(Struct, eq=False):
     forwarder: Forwarder
     message_id: int = 0
     """The id of the request, which is also its progress token; 0 if it was never sent."""
-    cancel_again: Cancel | None = None
-    """Cancels the call after its request ended without an answer."""
 
     def send(self, params: Mapping[str, object], meta: Mapping[str, object] | None) -> None:
         """Send the request."""
+        self.call.reply.cancel_work = self.cancel
         method = names.METHOD[self.call.action]
         self.message_id = send_request(self.peer, method, params, meta, self.settle, self.call.report)
 
@@ -47,15 +46,13 @@ class ForwardedCall(Struct, eq=False):
         """Reply to the call with what the backend answered."""
         self.forwarder.forget(self.call)
         if answer is None or isinstance(answer, RequestFailure):
-            self.cancel_again = self.forwarder.unanswered(self.call, self.target, answer)
+            self.forwarder.unanswered(self.call, self.target, answer)
         else:
             self.call.reply(self.forwarder.read_answer(self, answer))
 
     def cancel(self, reason: Reason) -> None:
         """Cancel the request at the backend, unless it is answered already."""
-        if self.cancel_again is not None:
-            self.cancel_again(reason)
-        elif self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason)):
+        if self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason)):
             self.forwarder.forget(self.call)
 
 

@@ -7,7 +7,6 @@ Source: docs/specification/2025-11-25/.
 import logging
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 
 from search_mcp.dialects import OnStaleList, OnUnanswered, asking, names
 from search_mcp.dialects.back.capabilities import read_server_capabilities
@@ -29,8 +28,9 @@ from search_mcp.model.servers import (
 )
 from search_mcp.wire import payload
 from search_mcp.wire.errors import ProtocolError, WireError, invalid_params, invalid_request, method_not_found
-from search_mcp.wire.inflight import Cancel, Reason, Request, cancel_nothing
+from search_mcp.wire.inflight import Request
 from search_mcp.wire.peer import Peer
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
 
 log = logging.getLogger(__name__)
@@ -123,20 +123,18 @@ class BackLegacy:
 
     # To the backend
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         if call.action not in names.METHOD:
             call.reply(method_not_found(call.action.value))  # experimental tasks send their changes without a request
-            return cancel_nothing
+            return
         if call.inputs is not None and call.inputs.request_state is not None:
             # Only handles of parked calls are valid for a legacy backend, and the front dialect handles those.
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
-            return cancel_nothing
+            return
         self._calls[call] = None
         if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)
-        forwarded = ForwardedCall(call, target, self._peer, self)
-        forwarded.send(params_with_target(call, target), call.meta)
-        return forwarded.cancel
+        ForwardedCall(call, target, self._peer, self).send(params_with_target(call, target), call.meta)
 
     def read_answer(self, forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
         """Read the answer to a call; if it made a task, report progress of the task, too."""
@@ -173,13 +171,13 @@ class BackLegacy:
                 return
         self._peer.report(token, progress)
 
-    def start_asking(self, call: Call | None) -> None:
+    def _start_asking(self, call: Call | None) -> None:
         """Count a question as open in the call, if it belongs to one."""
         self._asking[call] += 1
         if call is not None and call.asks is not None:
             call.asks(True)
 
-    def stop_asking(self, call: Call | None) -> None:
+    def _stop_asking(self, call: Call | None) -> None:
         """Count a question of the call as no longer open."""
         if self._asking[call] > 1:
             self._asking[call] -= 1
@@ -243,10 +241,13 @@ class BackLegacy:
         caller = maker if asks_of_task else call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        relayed = _RelayedQuestion(self, self._peer, request, params, token, call, caller)
-        self.start_asking(call)
-        withdraw = caller.ask(relayed.question(self._server, ask, without_own_keys(meta, names.PROGRESS_TOKEN)), call)
-        request.cancel = partial(relayed.cancel, withdraw)
+        relayed = _RelayedQuestion(self, self._peer, request, params, token, caller)
+        answer: Pending[Result | WireError] = Pending(relayed.answer)
+        answer.ends.append(lambda _answer: self._stop_asking(call))
+        request.cancel = answer.cancel
+        self._start_asking(call)
+        question = relayed.question(self._server, ask, without_own_keys(meta, names.PROGRESS_TOKEN), answer)
+        caller.ask(question, call)
 
     def _admitted(self, ask: Ask, params: Fields) -> Fields:
         """Return a question as it may be asked.
@@ -322,7 +323,7 @@ class BackLegacy:
 
 
 class _RelayedQuestion(Struct, eq=False):
-    """A request of the backend to the client, until it is answered or cancelled."""
+    """A request of the backend to the client."""
 
     dialect: BackLegacy
     peer: Peer
@@ -330,20 +331,17 @@ class _RelayedQuestion(Struct, eq=False):
     params: Fields
     token: RequestId | None
     """The progress token that the backend gave its request."""
-    call: Call | None
-    """The call that the question is put in the course of."""
     caller: Caller
     """The client that is asked."""
 
-    def question(self, server: str, ask: Ask, meta: Fields | None) -> Question:
+    def question(self, server: str, ask: Ask, meta: Fields | None, answer: Pending[Result | WireError]) -> Question:
         """Write the request as a question to the client."""
         report = self.report if self.token is not None else None
         follow = self.follow if "task" in self.params else None
-        return Question(server, ask, self.params, meta, self.answer, report, follow)
+        return Question(server, ask, self.params, meta, answer, report, follow)
 
     def answer(self, answer: Result | WireError) -> None:
         """Answer the backend as the client did."""
-        self.dialect.stop_asking(self.call)
         if isinstance(answer, WireError):
             self.peer.refuse(self.request, answer)
             return
@@ -359,8 +357,3 @@ class _RelayedQuestion(Struct, eq=False):
     def follow(self, change: Fields) -> None:
         """Pass a change of the client's task on."""
         self.peer.notify(names.TASK_STATUS, change)
-
-    def cancel(self, withdraw: Cancel, reason: Reason) -> None:
-        """Withdraw the question: the backend cancelled its request."""
-        self.dialect.stop_asking(self.call)
-        withdraw(reason)

@@ -19,7 +19,7 @@ from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.inflight import Answer, Cancel, Request, RequestFailure, cancel_nothing
+from search_mcp.wire.inflight import Answer, Request, RequestFailure
 from search_mcp.wire.peer import Peer, RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
@@ -123,11 +123,11 @@ class BackModern:
 
     # To the backend
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         if call.action in _LISTENING:
             self._subscribe(call, target)
             call.reply(Result({}))
-            return cancel_nothing
+            return
         self._calls[call] = None
         params = params_with_target(call, target)
         if call.inputs is not None:
@@ -135,9 +135,7 @@ class BackModern:
                 params[names.INPUT_RESPONSES] = call.inputs.responses
             if call.inputs.request_state is not None:
                 params[names.REQUEST_STATE] = call.inputs.request_state
-        forwarded = ForwardedCall(call, target, self._peer, self)
-        forwarded.send(params, self._stamped(call))
-        return forwarded.cancel
+        ForwardedCall(call, target, self._peer, self).send(params, self._stamped(call))
 
     def forget(self, call: Call) -> None:
         """Stop counting a call as in flight."""

@@ -29,8 +29,9 @@ from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
-from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, RequestFailure, cancel_nothing
+from search_mcp.wire.inflight import Answer, Reason, Request, RequestFailure
 from search_mcp.wire.peer import Peer
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, field, replace
 
 log = logging.getLogger(__name__)
@@ -138,13 +139,15 @@ class FrontLegacy:
             refuse_undeclared_skills(self._gateway.capabilities())
         refuse_cursor(params)
 
-        def reply(listing: Listing | WireError) -> None:
+        def answer(listing: Listing | WireError) -> None:
             if isinstance(listing, WireError):
                 self._peer.refuse(request, listing)
             else:
                 self._peer.answer(request, payload.encode({names.ITEMS_KEY[kind]: listing.items}))
 
-        request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
+        reply = Pending(answer)
+        request.cancel = reply.cancel
+        self._gateway.merged_list(kind, self.viewer, reply)
 
     def _call(
         self,
@@ -159,17 +162,20 @@ class FrontLegacy:
         token = progress_token(meta)
         if report is None and token is not None:
             report = (TaskProgressReport if "task" in params else ProgressReport)(self._peer, request, token)
-        call = Call(
-            action=action,
-            target=target,
-            params=params,
-            meta=without_own_keys(meta, *names.REQUEST_KEYS),
-            caller=self,
-            reply=partial(self._on_outcome, request, rounds, report),
-            report=report,
-            inputs=inputs,
+        reply = Pending(partial(self._on_outcome, request, rounds, report))
+        request.cancel = reply.cancel
+        self._gateway.submit(
+            Call(
+                action=action,
+                target=target,
+                params=params,
+                meta=without_own_keys(meta, *names.REQUEST_KEYS),
+                caller=self,
+                reply=reply,
+                report=report,
+                inputs=inputs,
+            )
         )
-        request.cancel = self._gateway.submit(call)
 
     def _on_outcome(self, request: Request, rounds: int, report: ProgressReport | None, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
@@ -195,33 +201,41 @@ class FrontLegacy:
 
     # To the client
 
-    def ask(self, question: Question, call: Call | None) -> Cancel:
+    def ask(self, question: Question, call: Call | None) -> None:
         """Put a server's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is not None:
             question.answer(refusal)
-            return cancel_nothing
+            return
         rename = partial(self._gateway.elicitation_id_for_client, question.server)
         question = replace(question, params=asking.renamed(question.params, rename))
-        return self.put_counted(
-            translate_question(question, partial(self._gateway.task_id_for_client, question.server))
-        )
+        self.put(translate_question(question, partial(self._gateway.task_id_for_client, question.server)))
 
-    def put_counted(self, question: Question) -> Cancel:
+    def put(self, question: Question) -> None:
         """Send a question to the client, unless too many of its server wait for the user."""
-        return self._open_questions.put(question, self.put)
+        self._open_questions.put(question, self._send)
 
-    def put(self, question: Question) -> Cancel:
+    def _send(self, question: Question) -> None:
         """Send a question to the client, with an id of our own."""
-        sent = _SentQuestion(self, self._peer, question)
-        sent.send()
-        return sent.cancel
+        method, settle = names.ASK_METHOD[question.ask], partial(self._on_answer, question)
+        message_id = send_request(self._peer, method, question.params, question.meta, settle, question.report)
+        question.answer.cancel_work = partial(self._withdraw, message_id)
 
-    def note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
-        """Record the follower of the task that the client made of a question, if it made one."""
-        task = task_made(payload.object_or_empty(answer))
-        if task is not None:
-            self._tasks[task] = follow
+    def _withdraw(self, message_id: int, reason: Reason) -> None:
+        self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
+
+    def _on_answer(self, question: Question, answer: Answer) -> None:
+        """Answer a question as the client did."""
+        if answer is None or isinstance(answer, RequestFailure):
+            question.answer(invalid_request("Invalid Request: the client is gone"))
+        elif isinstance(answer, ErrorObject):
+            question.answer(PeerError(answer))
+        else:
+            # The client may have made a task of the question.
+            task = task_made(payload.object_or_empty(answer)) if question.follow is not None else None
+            if task is not None and question.follow is not None:
+                self._tasks[task] = question.follow
+            question.answer(Result(answer))
 
     def tell(self, news: News | CatalogChanged) -> None:
         """Send a notification of a backend, or a change of the lists, to the client."""
@@ -246,35 +260,6 @@ class FrontLegacy:
                 pass  # clients see the lists of a backend, not its state
 
 
-class _SentQuestion(Struct, eq=False):
-    """A server's question, and the request to the client that it is sent as."""
-
-    front: FrontLegacy
-    peer: Peer
-    question: Question
-    message_id: int = 0
-
-    def send(self) -> None:
-        question = self.question
-        method = names.ASK_METHOD[question.ask]
-        self.message_id = send_request(self.peer, method, question.params, question.meta, self.settle, question.report)
-
-    def settle(self, answer: Answer) -> None:
-        """Answer the question as the client did."""
-        if answer is None or isinstance(answer, RequestFailure):
-            self.question.answer(invalid_request("Invalid Request: the client is gone"))
-        elif isinstance(answer, ErrorObject):
-            self.question.answer(PeerError(answer))
-        else:
-            if self.question.follow is not None:
-                self.front.note_task(answer, self.question.follow)
-            self.question.answer(Result(answer))
-
-    def cancel(self, reason: Reason) -> None:
-        """Cancel the request at the client, unless it is answered already."""
-        self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason))
-
-
 class _Round(Struct, eq=False):
     """The questions of one unfinished answer.
 
@@ -290,61 +275,59 @@ class _Round(Struct, eq=False):
     report: ProgressReport | None
     """The progress of all rounds, which the client gets under one token."""
     responses: Fields = field(default_factory=dict)
-    cancels: dict[str, Cancel] = field(default_factory=dict)
-    unanswered: set[str] = field(default_factory=set)
-    is_over: bool = False
+    unanswered: dict[str, Pending[Result | WireError]] = field(default_factory=dict)
 
     def put(self, capabilities: Fields) -> None:
         """Put the questions to a client with these capabilities."""
-        questions = {key: self._question(key, raw) for key, raw in (self.needed.requests or {}).items()}
-        self.responses = dict(self.needed.requests or {})  # in the server's order; replaced by the answers
-        self.unanswered = set(questions)
+        requests = self.needed.requests or {}
+        try:
+            questions = {key: self._question(key, raw, capabilities) for key, raw in requests.items()}
+        except MisbehavedError as error:
+            self.peer.refuse(self.request, error)
+            return
+        self.responses = dict(requests)  # in the server's order; replaced by the answers
+        self.unanswered = {key: question.answer for key, question in questions.items()}
         if not questions:
             self._finish()
-        for key, question in questions.items():
-            if isinstance(question, WireError):
-                self._give_up(question)
-            elif (capability := names.ASK_CAPABILITY[question.ask]) not in capabilities:
-                self._give_up(MisbehavedError(f"it asks for {capability}, which the client did not declare"))
-            elif not self.is_over:
-                self.cancels[key] = self.front.put_counted(question)
+        for question in questions.values():
+            if not question.answer.is_over:  # as after an error in answer to an earlier one
+                self.front.put(question)
 
     def cancel(self, reason: Reason) -> None:
         """Withdraw the questions that are not answered."""
-        self.is_over = True
-        while self.cancels:
-            self.cancels.popitem()[1](reason)
+        while self.unanswered:
+            self.unanswered.popitem()[1].cancel(reason)
 
-    def _question(self, key: str, raw: Raw) -> Question | WireError:
+    def _question(self, key: str, raw: Raw, capabilities: Fields) -> Question:
+        """Read a question.
+
+        Raises:
+            MisbehavedError: it is malformed, or the client did not declare that it answers such questions.
+        """
         try:
             request = payload.fields(raw)
             ask = names.ASKS[payload.string(request.get("method")) or ""]
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
-            return MisbehavedError(f"its request for the input {key!r} is malformed")
-        return Question(self.needed.server, ask, asking.with_id(params), meta, partial(self._on_answer, key))
+            raise MisbehavedError(f"its request for the input {key!r} is malformed") from None
+        capability = names.ASK_CAPABILITY[ask]
+        if capability not in capabilities:
+            raise MisbehavedError(f"it asks for {capability}, which the client did not declare")
+        return Question(self.needed.server, ask, asking.with_id(params), meta, Pending(partial(self._on_answer, key)))
 
     def _on_answer(self, key: str, answer: Result | WireError) -> None:
-        if self.is_over:
-            return
+        del self.unanswered[key]
         if isinstance(answer, WireError):
-            self._give_up(answer)
+            self.cancel(None)
+            self.peer.refuse(self.request, answer)
             return
         self.responses[key] = answer.raw()
-        self.cancels.pop(key, None)
-        self.unanswered.discard(key)
         if not self.unanswered:
             self._finish()
 
     def _finish(self) -> None:
-        self.is_over = True
         answers = payload.encode(self.responses) if self.needed.requests is not None else None
         self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1, self.report)
-
-    def _give_up(self, error: WireError) -> None:
-        if not self.is_over:
-            self.cancel(None)
-            self.peer.refuse(self.request, error)
 
 
 def _legacy_body(method: str, result: Result) -> Raw:

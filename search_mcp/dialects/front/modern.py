@@ -22,8 +22,9 @@ from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload, structs
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
-from search_mcp.wire.inflight import Cancel, Request, cancel_nothing
+from search_mcp.wire.inflight import Request
 from search_mcp.wire.peer import Peer
+from search_mcp.wire.pending import Pending, unheard
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
 DISCOVER_TTL_MS = 0
@@ -53,16 +54,16 @@ class Sender(Struct, eq=False):
     viewer: Viewer
     session: object
     open_questions: OpenQuestions
-    park: Callable[[Question], Cancel] | None = None
+    park: Callable[[Question], None] | None = None
     """Parks the call; `None` for a subscription, in which no question can be asked."""
 
-    def ask(self, question: Question, call: Call | None) -> Cancel:
+    def ask(self, question: Question, call: Call | None) -> None:
         """Put a legacy backend's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is None and call is not None and self.park is not None:
-            return self.open_questions.put(question, self.park)
+            self.open_questions.put(question, self.park)
+            return
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
-        return cancel_nothing
 
 
 class FrontModern:
@@ -112,14 +113,16 @@ class FrontModern:
             refuse_undeclared_skills(self._gateway.capabilities())
         refuse_cursor(params)
 
-        def reply(listing: Listing | WireError) -> None:
+        def answer(listing: Listing | WireError) -> None:
             if isinstance(listing, WireError):
                 self._peer.refuse(request, listing)
             else:
                 self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
 
         hears_news = any(kind in each.filter.kinds for each in self._subscriptions.values())
-        request.cancel = self._gateway.merged_list(kind, viewer, reply, hears_news=hears_news)
+        reply = Pending(answer)
+        request.cancel = reply.cancel
+        self._gateway.merged_list(kind, viewer, reply, hears_news=hears_news)
 
     def _call(self, request: Request, params: Fields, meta: Fields | None, envelope: detect.Envelope) -> None:
         action, target = read_target(request.method, params)
@@ -137,7 +140,7 @@ class FrontModern:
             params=params,
             meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self._sender(envelope, exchange.park),
-            reply=lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities)),
+            reply=Pending(lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities))),
             report=exchange.report if token is not None else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
         )
@@ -146,7 +149,7 @@ class FrontModern:
         else:
             exchange.start(call, self._gateway)
 
-    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel] | None = None) -> Sender:
+    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], None] | None = None) -> Sender:
         viewer, questions = _viewer(envelope), self._open_questions
         return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, questions, park)
 
@@ -228,7 +231,7 @@ class FrontModern:
         subscription.acknowledge()
         for kind in wanted.kinds:
             # Changes are compared with the list as it is now: the client may have its list from another process.
-            self._gateway.merged_list(kind, sender.viewer, lambda _listing: None)
+            self._gateway.merged_list(kind, sender.viewer, unheard())
         for action, target in wanted.targets():
             self._followed[action, target] += 1
             if self._followed[action, target] == 1:
@@ -243,14 +246,12 @@ class FrontModern:
                 if action is Action.SUBSCRIBE and target in self._unlisted:
                     self._unlisted.pop(target)()
                     continue
-                self._gateway.submit(
-                    Call(_END[action], target, {}, None, subscription.caller, reply=lambda _outcome: None)
-                )
+                self._gateway.submit(Call(_END[action], target, {}, None, subscription.caller, unheard()))
 
     def _follow(self, action: Action, target: str, caller: Caller) -> None:
         """Subscribe at the server; the client has its acknowledgement already."""
-        reply = partial(self._follow_later, action, target, caller)
-        self._gateway.submit(Call(action, target, {}, None, caller, reply=reply))
+        reply = Pending(partial(self._follow_later, action, target, caller))
+        self._gateway.submit(Call(action, target, {}, None, caller, reply))
 
     def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:
         """Subscribe again later if the server does not run, or none is known for the resource.

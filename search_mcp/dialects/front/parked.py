@@ -13,7 +13,8 @@ from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Ques
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, invalid_request
-from search_mcp.wire.inflight import Cancel, Reason, Request
+from search_mcp.wire.inflight import Reason, Request
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
 PARKED_SECONDS = 600.0
@@ -73,7 +74,7 @@ class Exchange(Struct, eq=False):
     target: str
     params: Fields
     """The parameters of the first request. (A reference to the `Call` would be a cycle.)"""
-    _cancel_call: Cancel | None = None
+    _reply: Pending[Outcome] | None = None
     _questions: dict[str, Question] = field(default_factory=dict)
     _asked: frozenset[str] = frozenset()
     """The questions that the client was shown."""
@@ -85,8 +86,8 @@ class Exchange(Struct, eq=False):
         """Submit the call for its first request."""
         if self.request is not None:
             self.request.cancel = self.cancel
-        cancel_call = gateway.submit(call)
-        self._cancel_call = cancel_call if self._outcome is None else None
+        self._reply = call.reply
+        gateway.submit(call)
 
     def report(self, progress: Fields) -> None:
         """Report progress to the current request."""
@@ -96,31 +97,28 @@ class Exchange(Struct, eq=False):
     def settle(self, outcome: Outcome) -> None:
         """Answer with the outcome of the call, now or, if it is parked, with the retry."""
         self._outcome = outcome
-        self._cancel_call = None
         self._answer(outcome)
 
     def cancel(self, reason: Reason) -> None:
         """Cancel the call: the client cancelled it, or sent no retry in time."""
         self.parked.take(self._handle)
         self.request = None
-        cancel_call, self._cancel_call = self._cancel_call, None
-        if cancel_call is not None:
-            cancel_call(reason)
+        if self._reply is not None:
+            self._reply.cancel(reason)
         while self._questions:
             _, question = self._questions.popitem()
             question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
 
-    def park(self, question: Question) -> Cancel:
+    def park(self, question: Question) -> None:
         """Answer the current request with a legacy backend's question, and park the call."""
         self._count += 1
         key = f"{question.ask.value}-{self._count}"
         self._questions[key] = question
+        question.answer.cancel_work = lambda _reason: self._withdraw(key)
         self._ask()
 
-        def withdraw(_reason: Reason) -> None:
-            self._questions.pop(key, None)
-
-        return withdraw
+    def _withdraw(self, key: str) -> None:
+        self._questions.pop(key, None)
 
     def resume(self, request: Request, call: Call, token: RequestId | None, responses: Raw | None) -> None:
         """Continue the parked call with its retry; unanswered questions are asked again."""

@@ -16,8 +16,8 @@ from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 LIMIT = 1 << 20
@@ -41,10 +41,9 @@ class Person:
         self.questions: list[Question] = []
         self.answers: Callable[[Question], Any] = lambda _question: {}
 
-    def ask(self, question: Question, call: Call | None) -> Cancel:
+    def ask(self, question: Question, call: Call | None) -> None:
         self.questions.append(question)
         question.answer(Result(encode(self.answers(question))))
-        return cancel_nothing
 
 
 class Reached:
@@ -98,7 +97,7 @@ class Reached:
         going = InProgress()
         params = {"name": encode(tool), "arguments": encode(arguments or {})}
         call = Call(Action.CALL_TOOL, tool, params, None, self.person, going.reply, report, asks=asks)
-        going.cancel = self.supervisor.submit(call, tool)
+        self.supervisor.submit(call, tool)
         return going
 
     async def call(self, tool: str, arguments: Any = None) -> Outcome:
@@ -122,11 +121,12 @@ class InProgress:
     """A call in progress."""
 
     def __init__(self) -> None:
-        self.cancel: Cancel = cancel_nothing
         self.outcomes: list[Outcome] = []
         self._done = anyio.Event()
+        self.reply: Pending[Outcome] = Pending(self._take)
+        self.cancel = self.reply.cancel
 
-    def reply(self, outcome: Outcome) -> None:
+    def _take(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self._done.set()
 

@@ -1,0 +1,85 @@
+"""Answers under way.
+
+A request passes several places on its way. Each of them may change the outcome, wait for something, or need to know of
+the end, and its sender may cancel it at any time. All of this is kept in one object, which travels with the request.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Generic, cast
+
+from search_mcp.wire.errors import InternalError
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.structs import Struct, T, field
+
+log = logging.getLogger(__name__)
+
+
+class Pending(Struct, Generic[T], eq=False):
+    """An answer under way: it is given once, by calling this object, or never if it is cancelled before.
+
+    While it is under way, it and the work for it refer to each other. At the end it drops every reference, so that
+    finished requests leave nothing to the garbage collector.
+    """
+
+    answer: Callable[[T], None] | None
+    """Takes the answer; `None` once that was given, or is no longer wanted."""
+    cancel_work: Cancel = cancel_nothing
+    """Cancels what the answer waits for now; set before that begins."""
+    steps: list[Callable[[T], T | None]] = field(default_factory=list)
+    """The steps that an outcome passes through, the newest first. A step returns the outcome, changed or not, or `None`
+    if more work has to be done for the answer."""
+    ends: list[Callable[[T | None], None]] = field(default_factory=list)
+    """Functions that are called at the end, the newest first: with the answer, after it was given, or with `None`."""
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was answered or cancelled."""
+        return self.answer is None
+
+    def __call__(self, outcome: T) -> None:
+        """Answer with an outcome of the work; ignored if it is over."""
+        if self.answer is None:
+            return
+        self.cancel_work = cancel_nothing
+        while self.steps:
+            try:
+                changed = self.steps.pop()(outcome)
+            except Exception:  # a bug must cost its own request only
+                log.exception("! bug while an answer was read")
+                changed = cast(T, InternalError())  # the answer to any request may be an error
+            if changed is None:
+                return
+            outcome = changed
+        answer, ends = self.answer, self.ends
+        self.answer, self.ends = None, []
+        try:
+            answer(outcome)
+        finally:
+            for end in reversed(ends):
+                end(outcome)
+
+    def cancel(self, reason: Reason = None) -> None:
+        """Cancel the work; there will be no answer."""
+        if self.answer is None:
+            return
+        cancel, ends = self.cancel_work, self.ends
+        self.answer, self.cancel_work, self.steps, self.ends = None, cancel_nothing, [], []
+        cancel(reason)
+        for end in reversed(ends):
+            end(None)
+
+    def give_up(self, outcome: T, reason: Reason = None) -> None:
+        """Cancel the work, and answer without it."""
+        cancel, self.cancel_work = self.cancel_work, cancel_nothing
+        cancel(reason)
+        self(outcome)
+
+
+def unheard() -> Pending[Any]:
+    """Make the answer of a request whose answer is of no interest."""
+    return Pending(_ignore)
+
+
+def _ignore(_outcome: object) -> None:
+    """Take an answer that is of no interest."""
