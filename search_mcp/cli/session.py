@@ -37,7 +37,6 @@ from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.own_tools.finding import Finder
 from search_mcp.own_tools.own_tools import OwnTools
 from search_mcp.own_tools.wanted import Wanted
 from search_mcp.pool.lease import PooledBackends
@@ -187,7 +186,6 @@ class Session:
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
-
         params = {"arguments": payload.encode(arguments)}
         return await answer(
             lambda reply: self._client.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
@@ -206,15 +204,11 @@ class Session:
             pass
         query = wanted.query
         while finder.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
-            meaning: Meaning | None = await answer(partial(_ask, finder, query, left))
+            meaning: Meaning | None = await answer(partial(finder.ask, query, patience_seconds=left))
             if meaning is not None:
                 return meaning
             await anyio.sleep(MEANING_PAUSE_SECONDS)  # time to make vectors
         return None
-
-
-def _ask(finder: Finder, query: str, seconds: float, reply: "Pending[Meaning | None]") -> None:
-    finder.ask(query, reply, seconds)
 
 
 async def answer(ask: Callable[[Pending[_Answer]], None]) -> _Answer:

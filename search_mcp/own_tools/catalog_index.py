@@ -202,16 +202,14 @@ class CatalogIndex:
         meanings = self._meanings() if self._shared.index.uses_meaning(query) else None
         return meanings if meanings is not None and meanings.may_answer else None
 
-    def ask(
-        self, query: str, use: Callable[[Meaning | None], None], patience_seconds: float | None = None
-    ) -> Callable[[], None]:
-        """Give the meaning of a query to a function, once, in a short time; return what stops that."""
+    def ask(self, query: str, use: Callable[[Meaning | None], None], patience_seconds: float | None = None) -> None:
+        """Give the meaning of a query to a function, once, in a short time."""
         meanings = self._wanted(query)
         if meanings is None:
             use(None)
-            return _nothing
+            return
         patience = () if patience_seconds is None else (patience_seconds,)
-        return meanings.ask(self._shared, query, use, *patience)
+        meanings.ask(self._shared, query, use, *patience)
 
     def search(
         self, query: str, limit: int, server: str | None, meaning: Meaning | None = None
@@ -283,7 +281,3 @@ class CatalogIndex:
             server: _Listed(self._search_kind, listed, titles.get(server, ""), facts[server])
             for server, listed in by_server.items()
         }
-
-
-def _nothing() -> None:
-    """Do nothing: the meaning was given."""

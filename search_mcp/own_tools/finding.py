@@ -25,10 +25,8 @@ class Finder(Protocol):
         """Return whether the meaning of a query may change the answer, and may be found."""
         ...
 
-    def ask(
-        self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None
-    ) -> Callable[[], None]:
-        """Give the meaning of a query to a function, once, in a short time; return what stops that.
+    def ask(self, query: str, use: "Callable[[Meaning | None], None]", patience_seconds: float | None = None) -> None:
+        """Give the meaning of a query to a function, once, in a short time.
 
         `None` is given if there is no meaning, at once if none is wanted.
         """

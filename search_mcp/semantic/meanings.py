@@ -116,28 +116,21 @@ class Meanings:
         """Whether a process runs, or may be started."""
         return self._running is not None or (self._failures < MOST_FAILURES and not self._has_ended)
 
-    def ask(
-        self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
-    ) -> Callable[[], None]:
-        """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
+    def ask(self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        """Give the meaning of a query to a function, once: `None` if there is none in time."""
         if (running := self._started()) is None or running.is_behind:
             use(None)
-            return _nothing
+            return
         number, (sent, bytes_before) = next(self._numbers), self._send_texts(running, catalogue)
 
         def give_up() -> None:
             if self._waiting.pop(number, None) is not None:
                 use(None)
 
-        def stop() -> None:
-            if (waiting := self._waiting.pop(number, None)) is not None:
-                waiting[1]()
-
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
         # A command line may have bytes that are no text.
         text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
         running.ask(Query(number, sent.number, text, POOL), bytes_before)
-        return stop
 
     def end(self) -> None:
         """End the process, and start none later; queries that wait get no meaning."""

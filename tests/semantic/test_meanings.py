@@ -129,16 +129,6 @@ async def test_catalogues_are_compared_apart(place: Place, new: New) -> None:
     assert (await ask.until_known("send mail")).nearest[0] == "c.send"
 
 
-async def test_a_query_that_is_cancelled_gets_no_meaning(place: Place, new: New) -> None:
-    ask = new(place.command, 30.0, place.first)
-    given: list[Meaning | None] = []
-    stop = ask.meanings.ask(ask.catalogue, "time", given.append)
-    stop()
-    stop()
-    await ask.until_known("time")
-    assert given == []
-
-
 async def test_a_process_without_a_first_line_is_not_started(new: New) -> None:
     ask = new(stub("raise SystemExit"), 30.0, None)
     assert [await ask("time") for _ in range(MOST_FAILURES + 2)] == [None] * (MOST_FAILURES + 2)
