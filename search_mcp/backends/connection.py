@@ -148,10 +148,10 @@ class Connection:
 
     def on_bytes(self, chunk: bytes, answers: int | None = None) -> None:
         """Handle its output; a server that floods without answering is read after those that answer."""
-        unanswered = self.peer.unanswered
+        received = self.peer.answers_received
         self.peer.feed(chunk, answers)
         self._note_settled()
-        if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
+        if self.peer.answers_received == received and self.dialect is not None and self._last_call.is_recent():
             self.channel.defer_reading()
 
     def on_failed(self, request_id: int, failure: RequestFailure) -> None:

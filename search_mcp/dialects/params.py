@@ -43,7 +43,7 @@ def without_own_keys(meta: Fields | None, *own: str) -> Fields | None:
 
 def progress_token(meta: Fields | None) -> RequestId | None:
     """Return the token under which the sender of a request wants progress, if it does."""
-    return payload.request_id((meta or {}).get(names.PROGRESS_TOKEN))
+    return payload.request_id(meta[names.PROGRESS_TOKEN]) if meta and names.PROGRESS_TOKEN in meta else None
 
 
 def with_meta(body: Fields, meta: Fields | None) -> Fields:
@@ -68,7 +68,7 @@ def send_request(
     def params_with_token(token: int) -> Params:
         return {**params, names.META: {**(meta or {}), names.PROGRESS_TOKEN: token}}
 
-    return peer.request_with_progress(method, params_with_token, settle, report)
+    return peer.request(method, params_with_token, settle, report)
 
 
 def cancellation(message_id: int, reason: Reason) -> Params:

@@ -1,7 +1,6 @@
 """Framing: split a byte stream into lines, or into bodies behind `Content-Length` headers."""
 
 import codecs
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from search_mcp.wire.structs import Struct
@@ -41,8 +40,9 @@ class LineDecoder:
         self._expected = 0  # length of the body that the headers announced
         self._at_start = True  # no line was completed yet, so a BOM may be first
 
-    def feed(self, chunk: bytes) -> Iterator[Line]:
-        """Yield every line that `chunk` completes, without its line ending; blank lines are dropped."""
+    def feed(self, chunk: bytes) -> list[Line]:
+        """Return every line that `chunk` completes, without its line ending; blank lines are dropped."""
+        lines: list[Line] = []
         start = 0
         while start < len(chunk):
             if self._body is not None:
@@ -56,22 +56,22 @@ class LineDecoder:
                     # A body may be pretty-printed. JSON strings contain no newline, so spaces can replace all of them.
                     body = self._complete(piece)
                     if body is not None:
-                        yield body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body
+                        lines.append(body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body)
                 continue
             end = chunk.find(b"\n", start)
             if end < 0:
                 self._keep(chunk[start:] if start else chunk)
-                return
+                break
             line = self._complete(chunk[start:end])
             start = end + 1
             if line is not None:
-                yield line
+                lines.append(line)
+        return lines
 
-    def flush(self) -> Iterator[Line]:
-        """Yield the last line of a stream that ended without a line ending."""
+    def flush(self) -> list[Line]:
+        """Return the last line of a stream that ended without a line ending, if there is one."""
         line = self._complete(b"") if self._size else None
-        if line is not None:
-            yield line
+        return [] if line is None else [line]
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)

@@ -92,7 +92,12 @@ class Inflight(Struct):
         return len(self._sent)
 
     def send(self, sent: Sent) -> int:
-        """Register a request to be sent; return its id, which is also its progress token."""
+        """Register a request to be sent; return its id, which is also its progress token.
+
+        Return 0 if too many are unanswered.
+        """
+        if len(self._sent) >= SENT_REQUESTS:
+            return 0
         message_id = self._next_id
         self._sent[message_id] = sent
         self._next_id = message_id + 1
@@ -116,10 +121,6 @@ class Inflight(Struct):
     def is_full(self) -> bool:
         """Return whether no more requests can be received until some are answered."""
         return len(self._received) >= RECEIVED_REQUESTS or self._received_bytes >= RECEIVED_BYTES
-
-    def is_waiting_for_many(self) -> bool:
-        """Return whether too many sent requests are unanswered to send more."""
-        return len(self._sent) >= SENT_REQUESTS
 
     def received(self, message_id: RequestId | None) -> Request | None:
         """Return the unanswered received request with this id."""

@@ -48,6 +48,7 @@ class Invalid(Struct, frozen=True):
 Decoded: TypeAlias = Message | Invalid | list[Message | Invalid]
 _message = msgspec.json.Decoder(Message)
 _error = msgspec.json.Decoder(ErrorObject)
+_encode_id = msgspec.json.Encoder().encode
 
 
 def decode(line: bytes) -> Decoded:
@@ -158,7 +159,7 @@ def _params_member(params: Params) -> tuple[bytes, ...]:
 
 def request(message_id: RequestId, method: str, params: Params) -> bytes:
     """Encode a request as one line."""
-    head = b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"method":"', method.encode()
+    head = b'{"jsonrpc":"2.0","id":', _encode_id(message_id), b',"method":"', method.encode()
     return b"".join((*head, *_params_member(params)))
 
 
@@ -169,7 +170,7 @@ def notification(method: str, params: Params) -> bytes:
 
 def result(message_id: RequestId, payload: Raw) -> bytes:
     """Encode a successful response as one line."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"result":', payload, b"}\n"))
+    return b"".join((b'{"jsonrpc":"2.0","id":', _encode_id(message_id), b',"result":', payload, b"}\n"))
 
 
 def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:

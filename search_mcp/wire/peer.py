@@ -78,6 +78,8 @@ class Peer:
         self._limit = limit
         self._lines = framing.LineDecoder(limit, header)
         self._inflight = Inflight(_next_id=first_id)
+        self.answers_received = 0
+        """Answers to requests that were in flight."""
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that arrived while paused
         self._is_traced = log.isEnabledFor(logging.DEBUG)  # cached for a chunk: the check is as slow as decoding
@@ -147,37 +149,27 @@ class Peer:
 
     # Sent requests
 
-    def request(self, method: str, params: Params, settle: Callable[[Answer], None]) -> int:
-        """Send a request; return its id. `settle` is called once, unless the request is abandoned."""
-        if not self._can_request(settle):
-            return 0
-        message_id = self._inflight.send(Sent(settle))
-        self._write(messages.request(message_id, method, params))
-        return message_id
-
-    def request_with_progress(
+    def request(
         self,
         method: str,
-        params_with_token: Callable[[int], Params],
+        params: Params | Callable[[int], Params],
         settle: Callable[[Answer], None],
-        report: Callable[[Fields], None],
+        report: Callable[[Fields], None] | None = None,
     ) -> int:
-        """Send a request whose parameters contain a progress token; `report` is called for progress under it."""
-        if not self._can_request(settle):
-            return 0
-        message_id = self._inflight.send(Sent(settle, report))
-        self._write(messages.request(message_id, method, params_with_token(message_id)))
-        return message_id
+        """Send a request; return its id, or 0 if it cannot be sent.
 
-    def _can_request(self, settle: Callable[[Answer], None]) -> bool:
-        """Return whether a request can be sent; if not, settle it at once."""
+        `settle` is called once, unless the request is abandoned. `report` is called for progress under the id as the
+        token; the parameters are made of it then.
+        """
         if self._ended or self._half_closed:
             settle(None)
-            return False
-        if self._inflight.is_waiting_for_many():
+            return 0
+        message_id = self._inflight.send(Sent(settle, report))
+        if message_id == 0:
             settle(ErrorObject(SERVER_ERROR, f"{len(self._inflight)} requests to it are unanswered"))
-            return False
-        return True
+            return 0
+        self._write(messages.request(message_id, method, params(message_id) if callable(params) else params))
+        return message_id
 
     async def ask(self, method: str, params: Params) -> Raw:
         """Send a request and wait for its result; on cancellation, its response is ignored.
@@ -282,9 +274,9 @@ class Peer:
         """Retire a received request; return false if it was retired before."""
         if not self._inflight.retire(request):
             return False
-        self._signal_if_all_answered()
-        # It refers back to the request: without this, only the cyclic garbage collector would free each call.
-        request.cancel = None
+        request.cancel = None  # it may refer back to the request
+        if self._all_answered is not None:
+            self._signal_if_all_answered()
         return True
 
     def _signal_if_all_answered(self) -> None:
@@ -408,15 +400,16 @@ class Peer:
         except Exception:  # a bug must cost its own message only; the next one is served
             log.exception("! %s: bug while serving %s", self._name, request.method)
             self.refuse(request, InternalError())
-        if not self.is_open(request):
-            request.cancel = None  # set after the answer; see `_retire`
 
     def _settle(self, message_id: object) -> Sent | None:
         """Retire the request that is answered, if it is in flight and may be answered here."""
         if self._answers is not None and message_id != self._answers:
             log.debug("! %s answered request %r where only %d may be answered", self._name, message_id, self._answers)
             return None
-        return self._inflight.settle(message_id)
+        sent = self._inflight.settle(message_id)
+        if sent is not None:
+            self.answers_received += 1
+        return sent
 
     def _on_response(self, message: Message) -> None:
         sent = self._settle(message.id)

@@ -65,7 +65,8 @@ class WriteBuffer:
         self._turn_is_open = False
         pieces = len(self._waiting) + self._writes_first_at_once
         self._writes_first_at_once = pieces == 1
-        self.flush()
+        if self._waiting:
+            self.flush()
 
     def _write_now(self, data: bytes) -> None:
         if not self._transport.is_closing():

@@ -146,11 +146,11 @@ def test_long_requests_of_theirs_are_too_many_sooner() -> None:
 def test_unanswered_requests_of_ours_are_limited() -> None:
     inflight = Inflight()
     ids = []
-    while not inflight.is_waiting_for_many():
-        ids.append(inflight.send(Sent(nobody)))
+    while message_id := inflight.send(Sent(nobody)):
+        ids.append(message_id)
     assert len(ids) == SENT_REQUESTS
     inflight.settle(ids[7])
-    assert not inflight.is_waiting_for_many()
+    assert inflight.send(Sent(nobody)) == SENT_REQUESTS + 1
 
 
 # The end

@@ -274,7 +274,7 @@ def test_progress_reaches_the_request_it_concerns(talk: Conversation) -> None:
     reports: list[Fields] = []
     body: Fields = {"progress": Raw(b"1")}
 
-    token = talk.peer.request_with_progress("m", lambda token: {"token": token}, lambda answer: None, reports.append)
+    token = talk.peer.request("m", lambda token: {"token": token}, lambda answer: None, reports.append)
     deaf = talk.peer.request("m", None, lambda answer: None)
     assert talk.said() == [call(token, params={"token": token}), call(deaf)]
     for other in (str(token), token + 100, deaf, None):

@@ -141,21 +141,18 @@ class BackLegacy:
         call = forwarded.call
         if "task" in call.params and call.report is not None and isinstance(answer, Raw):
             self._report_on(task_made(payload.object_or_empty(answer)), forwarded.message_id, call.report)
-        return self._outcome(call.action, answer)
-
-    def forget(self, call: Call) -> None:
-        """Stop counting a call as in flight, and its questions as open."""
-        self._calls.pop(call, None)
-        self._asking.pop(call, None)
-
-    def _outcome(self, action: Action, answer: Raw | ErrorObject) -> Outcome:
         read = outcome(self._server, answer)
-        if action is not Action.GET_TASK or not isinstance(read, Result):
+        if call.action is not Action.GET_TASK or not isinstance(read, Result):
             return read
         try:  # the state of a task of the extension may contain questions
             return replace(read, body=asking.admitted_in(self._server, read.fields()))
         except ValueError as exc:
             return asking.refused(exc)
+
+    def forget(self, call: Call) -> None:
+        """Stop counting a call as in flight, and its questions as open."""
+        self._calls.pop(call, None)
+        self._asking.pop(call, None)
 
     def _report_on(self, task: str | None, token: int, report: Callable[[Fields], None]) -> None:
         """Continue to report progress on a call that became a task."""

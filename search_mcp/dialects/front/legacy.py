@@ -179,7 +179,8 @@ class FrontLegacy:
 
     def _on_outcome(self, request: Request, rounds: int, report: ProgressReport | None, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
-            self._peer.answer(request, _legacy_body(request.method, outcome))
+            body = outcome.body
+            self._peer.answer(request, body if isinstance(body, Raw) else _legacy_body(request.method, body))
         elif isinstance(outcome, WireError):
             self._peer.refuse(request, _legacy_error(outcome))
         elif rounds == 0:
@@ -330,10 +331,8 @@ class _Round(Struct, eq=False):
         self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1, self.report)
 
 
-def _legacy_body(method: str, result: Result) -> Raw:
-    if isinstance(result.body, Raw):
-        return result.body
-    body = payload.without(result.body, *_MODERN_KEYS)
+def _legacy_body(method: str, body: Fields) -> Raw:
+    body = payload.without(body, *_MODERN_KEYS)
     structured = body.get(names.STRUCTURED) if method == names.TOOLS_CALL else None
     if structured is not None and memoryview(structured)[0] != ord("{"):
         body = _without_structured(body, structured)
