@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-NOT_LOGGED = ("watchdog", "httpx2", "httpcore2")
-"""Libraries that log every edit of a file, or the URL and the headers of every request, which may be secret."""
 WAITING_LINES = 10_000
 """Lines that may wait while stderr is not read."""
 LONGEST_TEXT = 8192
@@ -155,8 +153,7 @@ def to_stderr(
     handler, level_before = _Dropping(lines, clean, conceal, clock), root.level
     root.addHandler(handler)
     root.setLevel(level)
-    for library in NOT_LOGGED:
-        logging.getLogger(library).setLevel(logging.CRITICAL)
+    logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it logs every edit of a file
     writer = threading.Thread(target=_write, args=(lines, clean, written), name="log", daemon=True)
     writer.start()
     try:

@@ -7,33 +7,27 @@ next time. Where a proxy is configured, it resolves the names, and only literal 
 import logging
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import anyio
 import httpx2
 
 from search_mcp.auth.addresses import Reach, check_reach, reach_of_address, reach_of_host
 from search_mcp.auth.errors import AuthError
 from search_mcp.auth.steps import Request, Response, Steps
-from search_mcp.causes import causes
+from search_mcp.http.client import USER_AGENT, certificates, whole
+from search_mcp.http.failures import CONNECT_SECONDS, FAILURES, RefusedError, why
 
 log = logging.getLogger(__name__)
 
-CONNECT_SECONDS = 10.0
-"""Time to connect, and for each part of an answer to arrive."""
 TOTAL_SECONDS = 30.0
 """Time for one answer, so that a slow trickle ends."""
 ALL_SECONDS = 60.0
 """Time for all requests of one `Fetcher`: a server can name 70 addresses of metadata, while a login's lock is held."""
-MOST_BYTES = 1 << 20
-"""Bytes of an answer that are read; metadata has a few kilobytes."""
-_TOO_SLOW = f"the answer takes longer than {TOTAL_SECONDS:g} s"
-USER_AGENT = "search-mcp"
 
 T = TypeVar("T")
 
@@ -54,7 +48,7 @@ class Fetcher:
         self.reach = _reach_of_server(self._host, self._addresses)
         self._ends = time.monotonic() + ALL_SECONDS
         self._ca_file = ca_file
-        self._context: ssl.SSLContext | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
 
     def run(self, steps: Steps[T]) -> T:
         """Make the requests of some steps, and return their result."""
@@ -102,77 +96,38 @@ class Fetcher:
         left = self._ends - time.monotonic()
         if left <= 0:
             return Response(failure=f"all answers together take longer than {ALL_SECONDS:g} s")
-        headers = {"user-agent": USER_AGENT, **request.headers, "host": urlsplit(request.url).netloc}
-        deadline = _Deadline(min(TOTAL_SECONDS, left))
+        verify = self._certificates(urlsplit(url).scheme)
         try:
-            with ExitStack() as open_:
-                open_.enter_context(deadline)
-                client = open_.enter_context(
-                    httpx2.Client(verify=self._certificates(url), trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
-                )
-                found = open_.enter_context(
-                    client.stream(
-                        request.method,
-                        url,
-                        content=request.body,
-                        headers=headers,
-                        extensions={**extensions, "trace": deadline.trace},
-                    )
-                )
-                body = bytearray()
-                for part in found.iter_bytes():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        return Response(failure=f"the answer is longer than {MOST_BYTES} bytes")
-                    if deadline.is_over:
-                        return Response(failure=_TOO_SLOW)
-                names = {name.lower(): ", ".join(found.headers.get_list(name)) for name in found.headers}
-                return Response(found.status_code, names, bytes(body))
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as exc:
+            client = httpx2.AsyncClient(verify=verify, trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
+            # In an event loop, a limit of time also ends a request whose answer arrives byte by byte.
+            return anyio.run(_exchanged, client, request, url, extensions, min(TOTAL_SECONDS, left))
+        except TimeoutError:
+            return Response(failure=f"the answer takes longer than {TOTAL_SECONDS:g} s")
+        except (*FAILURES, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
-            if deadline.is_over:
-                return Response(failure=_TOO_SLOW)
-            return Response(failure=_reason(exc, urlsplit(request.url).hostname or ""))
+            return Response(failure=why(exc, request.url))
 
-    def _certificates(self, url: str) -> ssl.SSLContext | bool:
-        if urlsplit(url).scheme != "https":
-            return False  # loading the certificates takes longer than a request
-        if self._context is None:
-            self._context = httpx2.create_ssl_context()
-            if self._ca_file is not None:
-                try:
-                    self._context.load_verify_locations(self._ca_file)
-                except OSError as exc:  # `ssl.SSLError` is one
-                    raise AuthError(f'"caFile" cannot be read: {exc.strerror or exc}') from exc
-        return self._context
+    def _certificates(self, scheme: str) -> ssl.SSLContext:
+        if scheme not in self._contexts:
+            try:
+                self._contexts[scheme] = certificates(scheme, self._ca_file)
+            except RefusedError as exc:
+                raise AuthError(str(exc)) from exc
+        return self._contexts[scheme]
 
 
-class _Deadline:
-    """Ends a request that takes too long: a server may send the head of its answer byte by byte for ever."""
-
-    def __init__(self, seconds: float) -> None:
-        self.is_over = False
-        self._socket: socket.socket | None = None
-        self._timer = threading.Timer(max(seconds, 0), self._end)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_exc: object) -> None:
-        self._timer.cancel()
-
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Keep the socket of the connection; called by the HTTP library at each step."""
-        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._socket = info["return_value"].get_extra_info("socket")
-
-    def _end(self) -> None:
-        self.is_over = True
-        if self._socket is not None:
-            with suppress(OSError):  # it is closed
-                # Not the method of a TLS socket, which the other thread reads from.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+async def _exchanged(
+    client: httpx2.AsyncClient, request: Request, url: str, extensions: Mapping[str, str], seconds: float
+) -> Response:
+    headers = {"user-agent": USER_AGENT, **request.headers, "host": urlsplit(request.url).netloc}
+    with anyio.fail_after(seconds):
+        async with (
+            client,
+            client.stream(request.method, url, content=request.body, headers=headers, extensions=extensions) as found,
+        ):
+            body = await whole(found)
+            names = {name.lower(): ", ".join(found.headers.get_list(name)) for name in found.headers}
+            return Response(found.status_code, names, body)
 
 
 def reach_of_server(url: str) -> Reach:
@@ -213,17 +168,3 @@ def _proxy(scheme: str, host: str) -> str | None:
     if not found or proxy_bypass(host):
         return None
     return found if "://" in found else f"http://{found}"
-
-
-def _reason(exc: Exception, host: str) -> str:
-    """Explain a request without an answer, without its address, which may contain secrets."""
-    for cause in causes(exc):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the certificate of {host} is not accepted: {cause.verify_message}"
-        if isinstance(cause, OSError) and cause.strerror:
-            return f"no connection to {host}: {cause.strerror}"
-    if isinstance(exc, httpx2.TimeoutException):
-        return f"{host} did not answer in {CONNECT_SECONDS:g} s"
-    if isinstance(exc, httpx2.ProxyError):
-        return f"the proxy does not connect to {host}: {exc}"
-    return f"the connection to {host} broke ({type(exc).__name__})"

@@ -267,13 +267,13 @@ class AddressEncoder:
     def _exchanged(self, texts: Sequence[str]) -> Any:
         reply = self._client.post(embeddings.request(self._model, texts, self._format))
         try:
-            return embeddings.rows(reply, len(texts), self._conceal, self._wall_clock())
+            return embeddings.rows(reply, len(texts), self._conceal)
         except UnacceptableTextsError as exc:
             if self._format or not exc.wants_format:
                 raise
         self._format = "float"
         reply = self._client.post(embeddings.request(self._model, texts, self._format))
-        return embeddings.rows(reply, len(texts), self._conceal, self._wall_clock())
+        return embeddings.rows(reply, len(texts), self._conceal)
 
     def _pace(self, count: int, seconds: float) -> None:
         """Choose the size of the next request by the time that one took."""

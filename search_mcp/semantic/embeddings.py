@@ -8,20 +8,16 @@ a text. Lengths are not 1 everywhere.
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from importlib import import_module
 from typing import Any
 
-from search_mcp.model.visible import one_line
+from search_mcp.http.failures import LONGEST_RETRY_AFTER_SECONDS, QUOTED, quoted, retry_after
 from search_mcp.semantic.encoding import EncodingError
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 MOST_NUMBERS = 16_384
 """Numbers of a vector; large models have 4,096."""
-QUOTED = 200
-"""Characters of an answer that a message quotes."""
-LONGEST_RETRY_AFTER_SECONDS = 300.0
-"""Longest pause that an address can ask for."""
 _OF_CONTENT = frozenset({400, 413, 422})
 """Statuses of a request whose texts are too long or too many; services also use them for other faults."""
 _SIZES = ("too large", "too long", "too many", "context length", "batch size")
@@ -87,10 +83,10 @@ def request(model: str, texts: Sequence[str], encoding_format: str = "") -> byte
     return payload.encode_bytes(body)
 
 
-def rows(reply: Reply, count: int, conceal: Callable[[str], str], now: float) -> Any:
+def rows(reply: Reply, count: int, conceal: Callable[[str], str]) -> Any:
     """Return the vectors in an answer as rows of length 1, in the order of the texts.
 
-    A row is NaN if its vector is zero or not finite. `now` is the time of the day, for a date in the answer.
+    A row is NaN if its vector is zero or not finite.
 
     Raises:
         UnacceptableTextsError: other texts may be accepted.
@@ -98,7 +94,7 @@ def rows(reply: Reply, count: int, conceal: Callable[[str], str], now: float) ->
         EncodingError: there are no vectors. The reason is the predicate of a sentence about the address.
     """
     if reply.status != 200:
-        raise _refused(reply, conceal, now)
+        raise _refused(reply, conceal)
     try:
         items = payload.typed(reply.body, _Answer).data
     except ValueError:
@@ -157,11 +153,11 @@ def _without_vectors(reply: Reply, conceal: Callable[[str], str]) -> EncodingErr
     )
 
 
-def _refused(reply: Reply, conceal: Callable[[str], str], now: float) -> EncodingError:
+def _refused(reply: Reply, conceal: Callable[[str], str]) -> EncodingError:
     status = reply.status
     words = "" if status in _WITHOUT_WORDS else _words(reply.body, conceal)
     clause = _CLAUSES.get(status, "fails" if status >= 500 else "refuses the request")
-    wait = min(_retry_after(reply.retry_after, now), LONGEST_RETRY_AFTER_SECONDS)
+    wait = min(retry_after(reply.retry_after), LONGEST_RETRY_AFTER_SECONDS)
     again = f"; it asks for a pause of {wait:,.0f} s" if wait else ""
     reason = f"{clause} (HTTP status {status}){again}{f': {words}' if words else ''}"
     if wait or status == 429:
@@ -190,15 +186,4 @@ def _words(body: bytes, conceal: Callable[[str], str]) -> str:
         text = "" if text.lstrip()[:1] in ("<", "{", "[") else text
     else:
         text = error if isinstance(error, str) else payload.encode_bytes(error).decode()
-    line = one_line(conceal(text)[: 16 * QUOTED])  # not cut before: a part of a secret would not be recognized
-    return line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
-
-
-def _retry_after(value: str, now: float) -> float:
-    """Read the header `Retry-After`: seconds or a date; 0 if there is no time to wait."""
-    if value.isascii() and value.replace(".", "", 1).isdigit():
-        return float(value[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except (ValueError, OverflowError):
-        return 0.0
+    return quoted(conceal(text)[: 16 * QUOTED])

@@ -5,9 +5,7 @@ The files are public, so nothing but their names is sent: no key, no cookie, not
 
 import errno
 import hashlib
-import logging
 import os
-import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,21 +14,15 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from search_mcp.causes import causes
 from search_mcp.config.addresses import is_loopback
+from search_mcp.http.client import MOST_REDIRECTS, REDIRECTS, USER_AGENT
+from search_mcp.http.failures import CONNECT_SECONDS, FAILURES, UNSENT, why
 from search_mcp.semantic.installing import private
 from search_mcp.semantic.known_models import RemoteFile
 from search_mcp.semantic.models import digest_of
 
-for _name in ("httpx2", "httpcore2"):
-    logging.getLogger(_name).setLevel(logging.WARNING)  # they log the signed addresses of downloads
-
-CONNECT_SECONDS = 10.0
-"""Time to connect."""
 SILENCE_SECONDS = 60.0
 """Time without a byte after which a connection counts as broken."""
-MOST_REDIRECTS = 5
-_MOVED = frozenset({301, 302, 303, 307, 308})
 _PARTIAL, _BAD_RANGE = 206, 416
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BLOCK = 1 << 20
@@ -63,9 +55,9 @@ def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -
         with _client(host) as client:
             for each in files:
                 _fetch_one(client, address + each.path, each, folder, tell)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
-        is_unreached = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
-        raise FetchError(_reason(exc, host), _UNREACHED if is_unreached else _NETWORK) from exc
+    except FAILURES as exc:
+        reason = f"the model cannot be fetched: {why(exc, address)}"
+        raise FetchError(reason, _UNREACHED if isinstance(exc, UNSENT) else _NETWORK) from exc
     except OSError as exc:
         if exc.errno in _FULL:
             raise FetchError(f"the disk of {folder} is full", f"free some space, then {_AGAIN}") from exc
@@ -74,7 +66,7 @@ def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -
 
 def _client(host: str) -> httpx2.Client:
     return httpx2.Client(
-        headers={"user-agent": "search-mcp", "accept-encoding": "identity"},
+        headers={"user-agent": USER_AGENT, "accept-encoding": "identity"},
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
         trust_env=not is_loopback(host),  # the variables for proxies and certificates
     )
@@ -142,7 +134,7 @@ def _answer(client: httpx2.Client, url: str, start: int) -> Iterator[httpx2.Resp
     for _ in range(MOST_REDIRECTS + 1):
         with client.stream("GET", target, headers=headers) as response:
             location = response.headers.get("location")
-            if response.status_code in _MOVED and location is not None:
+            if response.status_code in REDIRECTS and location is not None:
                 following = target.join(location)
                 if following.scheme != target.scheme and following.scheme != "https":
                     raise FetchError(f"{target.host} redirects to an address without TLS", _NETWORK)
@@ -165,20 +157,3 @@ def _starts_at(response: httpx2.Response, start: int) -> bool:
 
 def _refusal(response: httpx2.Response, target: httpx2.URL) -> str:
     return f"{target.host} answered with HTTP status {response.status_code} instead of the file"
-
-
-def _reason(exc: Exception, host: str) -> str:
-    """Explain a request that broke."""
-    if isinstance(exc, httpx2.TimeoutException):
-        return f"{host} did not answer in time"
-    if isinstance(exc, httpx2.ProxyError):
-        return f"the proxy does not connect to {host}: {exc}"
-    if isinstance(exc, httpx2.RemoteProtocolError):
-        return f"{host} closed the connection before the end of the file"
-    what = f"no connection to {host}" if isinstance(exc, httpx2.ConnectError) else f"the connection to {host} broke"
-    for cause in causes(exc):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the certificate of {host} is not trusted: {cause.verify_message}"
-        if isinstance(cause, OSError) and cause.strerror:
-            return f"{what}: {cause.strerror}"
-    return f"{what}: {str(exc) or type(exc).__name__}"

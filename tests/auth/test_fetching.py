@@ -19,6 +19,7 @@ from search_mcp.auth.addresses import Reach
 from search_mcp.auth.errors import AddressRefused, AuthError
 from search_mcp.auth.fetching import Fetcher, reach_of_server
 from search_mcp.auth.steps import Response, Steps, get, post_form
+from search_mcp.http import client
 
 
 class Pages(BaseHTTPRequestHandler):
@@ -48,7 +49,7 @@ class Pages(BaseHTTPRequestHandler):
         self.send_response(200)
         body = f"{self.path} {self.headers['Host']}".encode()
         if self.path == "/long":
-            body = b"x" * (fetching.MOST_BYTES + 1)
+            body = b"x" * (client.MOST_BYTES + 1)
         if self.path == "/gzip":
             body = gzip.compress(b"packed")
             self.send_header("Content-Encoding", "gzip")
@@ -85,7 +86,7 @@ def test_redirects_are_not_followed(port: int) -> None:
 
 
 def test_a_long_answer_is_not_read_to_its_end(port: int) -> None:
-    assert "is longer than 1048576 bytes" in fetch(f"http://127.0.0.1:{port}/long").failure
+    assert "its answer has more than 1 MiB" in fetch(f"http://127.0.0.1:{port}/long").failure
 
 
 def test_an_answer_that_trickles_ends(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +122,7 @@ def test_without_an_answer_the_reason_is_told(path: str, why: str) -> None:
 
 
 def test_a_connection_that_breaks(port: int) -> None:
-    assert "broke" in fetch(f"http://127.0.0.1:{port}/broken").failure
+    assert "it closed the connection before the end of its answer" in fetch(f"http://127.0.0.1:{port}/broken").failure
 
 
 def test_a_name_that_leads_into_the_network_of_the_user_is_not_used(port: int) -> None:
@@ -214,13 +215,13 @@ def test_the_certificate_is_that_of_the_name_and_not_of_its_address(
             server.shutdown()
             thread.join()
     assert (known.status == 200) is is_accepted
-    assert is_accepted or "the certificate of localhost is not accepted" in known.failure
-    assert "the certificate of localhost is not accepted" in unknown.failure
+    assert is_accepted or "the certificate of localhost is not trusted" in known.failure
+    assert "the certificate of localhost is not trusted" in unknown.failure
 
 
 def test_a_file_of_certificates_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.pem", tmp_path):
-        with pytest.raises(AuthError, match='"caFile" cannot be read'):
+        with pytest.raises(AuthError, match=r'"caFile" \(.*\) cannot be read'):
             Fetcher("https://127.0.0.1/mcp", str(path)).fetch(get("metadata", "https://127.0.0.1:9/"))
 
 

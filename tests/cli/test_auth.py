@@ -325,7 +325,7 @@ def test_the_status_of_servers_without_a_login(place: Place) -> None:
         (["logout", "opne"], 2, "there is no server 'opne' in the configuration; did you mean open?"),
         (["login"], 2, "open and other may need a login; name one: search-mcp auth login NAME"),
         (["logout"], 1, "no server has a login"),
-        (["login", "gone"], 1, "no login to gone: no connection to 127.0.0.1: Connection refused; check its address"),
+        (["login", "gone"], 1, "no login to gone: no connection to 127.0.0.1:9: Connection refused; check its"),
         (["login", "broken"], 1, "broken cannot be reached: WebSocket servers are not supported"),
     ],
 )

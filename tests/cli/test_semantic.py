@@ -171,8 +171,8 @@ def test_a_fetch_that_breaks_off_is_continued(shop: Shop) -> None:
     ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert ended.err == (
-        "error: 127.0.0.1 closed the connection before the end of the file; check the connection and HTTPS_PROXY, then "
-        "run the command again, which continues where this ended\n"
+        "error: the model cannot be fetched: it closed the connection before the end of its answer; check the "
+        "connection and HTTPS_PROXY, then run the command again, which continues where this ended\n"
     )
     assert shop.names() == []
     assert shop.run("status", "--json").json["state"] == "off"
@@ -186,7 +186,7 @@ def test_no_network(shop: Shop) -> None:
     shop.server.server_close()
     ended = shop.run("setup", "--yes")
     assert ended.code == 1
-    assert ended.err.startswith("error: no connection to 127.0.0.1: ")
+    assert ended.err.startswith("error: the model cannot be fetched: no connection to 127.0.0.1:")
     assert "; check the connection and HTTPS_PROXY" in ended.err
 
 

@@ -16,7 +16,7 @@ from search_mcp.__main__ import main
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """Modules that run the backends, watch for edits, suggest similar words and explain invalid files."""
 
-FOR_REMOTE_SERVERS = ("search_mcp.backends.remote", "search_mcp.auth", "httpx2", "httpcore2", "h11")
+FOR_REMOTE_SERVERS = ("search_mcp.backends.remote", "search_mcp.auth", "search_mcp.http", "httpx2", "httpcore2", "h11")
 
 
 def loaded(stderr: bytes, *packages: str) -> set[str]:

@@ -247,12 +247,12 @@ WRONG = [
     (lambda _asked: refusal(500, {"message": f"key {KEY}\nline"}), r"fails \(HTTP status 500\): key \*\*\* line$"),
     (lambda _asked: (500, {}, b"key " + b" " * 3_180 + KEY.encode()), r"fails \(HTTP status 500\): key \*\*\*$"),
     (lambda _asked: (307, {"location": f"http://{KEY.upper()}.example/"}, b""), r"address, http://\*\*\*\.example/$"),
-    (lambda _asked: refusal(500, "x" * 999), r"fails \(HTTP status 500\): x{200}…$"),
+    (lambda _asked: refusal(500, f"{'x' * 98} {'y' * 999}"), r"fails \(HTTP status 500\): x{98}…$"),
     (lambda _asked: refusal(503, {"message": "Loading model", "code": 503}), "not available now .*: Loading model$"),
     (lambda _asked: refusal(500, {"code": 7}), r'\(HTTP status 500\): \{"code":7\}$'),
     (lambda _asked: (418, {}, b'{"detail": "tea"}'), r"refuses the request \(HTTP status 418\): tea$"),
     (lambda _asked: refusal(400, {"message": "no such model"}), r"refuses the request .*400\): no such model$"),
-    (lambda _asked: None, "closes the connection before the end of its answer"),
+    (lambda _asked: None, "it closed the connection before the end of its answer"),
 ]
 
 

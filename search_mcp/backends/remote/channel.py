@@ -17,14 +17,15 @@ import httpx2
 
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import is_same_origin
 from search_mcp.backends.remote.reading import Reading
-from search_mcp.backends.remote.requests import Login, Requests, beginning
+from search_mcp.backends.remote.requests import Login, Requests
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
 from search_mcp.backends.remote.tasks import Tasks
 from search_mcp.config.schema import Remote
 from search_mcp.dialects import http_headers
 from search_mcp.dialects.http_headers import Envelope, HttpHeaders
+from search_mcp.http.client import beginning, is_same_origin
+from search_mcp.http.failures import FAILURES, RefusedError
 from search_mcp.logs import Conceal
 from search_mcp.wire import messages
 from search_mcp.wire.inflight import Fate, RequestFailure
@@ -162,7 +163,7 @@ class HttpChannel:
         """Send one message; a request that is not answered fails."""
         try:
             failure = await self._exchange(envelope, body)
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, trouble.RefusedError) as exc:
+        except FAILURES as exc:
             failure = trouble.of_exception(exc, self._address.url)
         except Exception:  # a bug: it is logged where tasks end, and the request must not stay open
             if envelope.request_id is not None:
@@ -274,7 +275,7 @@ class HttpChannel:
                     return broken
                 parser.restart()
                 return await self._read_events(response, parser, request_id, opens=opens)
-        except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError):
+        except FAILURES:
             return broken
 
     async def _read_events(
@@ -296,7 +297,7 @@ class HttpChannel:
                     if is_over and scope.deadline == math.inf:
                         # "After the JSON-RPC _response_ has been sent, the server SHOULD terminate the SSE stream."
                         scope.deadline = anyio.current_time() + LAST_BYTES_SECONDS
-        except (httpx2.HTTPError, httpx2.StreamError) as exc:
+        except FAILURES as exc:
             failure = trouble.of_exception(exc, self._address.url)
         return failure
 
@@ -353,12 +354,12 @@ class HttpChannel:
                         was_open, pause, refusals = True, SHORTEST_PAUSE, 0
                         parser.restart()
                         await self._read_events(response, parser, None)
-            except trouble.RefusedError as exc:
+            except RefusedError as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
                 refusals += 1
                 if not was_open or refusals > RESUMPTIONS:  # each attempt may renew the login
                     return
-            except (httpx2.HTTPError, httpx2.StreamError) as exc:
+            except FAILURES as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
             await anyio.sleep(_pause(parser, pause))
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -376,7 +377,7 @@ class HttpChannel:
                 else:
                     answer = await beginning(response)
                     failure = trouble.of_status(response.status_code, response.headers, answer)
-        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, trouble.RefusedError) as exc:
+        except FAILURES as exc:
             failure = trouble.of_exception(exc, self._address.url)
         failure = replace(failure, reason=self._requests.redact(failure.reason))
         if self._posts is not None:
@@ -393,7 +394,7 @@ class HttpChannel:
                 if event.name == _ENDPOINT and self._posts is None:
                     posts = response.url.join(event.data.decode(errors="replace"))
                     if not is_same_origin(response.url, posts):
-                        raise trouble.RefusedError("it wants messages at another server's address")
+                        raise RefusedError("it wants messages at another server's address")
                     # A user and password in it would replace the credentials of the entry.
                     self._posts = posts.copy_with(userinfo=self._url.userinfo)
                     self._has_endpoint.set()
@@ -483,7 +484,7 @@ class HttpChannel:
         try:
             async with self._requests.sent("DELETE", self._url, self._headers.common()) as response:
                 log.debug("= %s: DELETE: %d", self._address.public_url, response.status_code)
-        except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
+        except FAILURES as exc:
             log.debug("= %s: DELETE: %s", self._address.public_url, exc)
 
 

@@ -11,17 +11,16 @@ import httpx2
 from search_mcp.auth.access import UNAUTHORIZED
 from search_mcp.auth.errors import AuthError
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import send
+from search_mcp.backends.remote.reading import Paced
 from search_mcp.config.secrets import Redactor, spellings
 from search_mcp.dialects import http_headers
+from search_mcp.http.client import beginning, send
+from search_mcp.http.failures import RefusedError
 from search_mcp.logs import Conceal
 from search_mcp.wire import messages
-from search_mcp.wire.inflight import Fate
 from search_mcp.wire.messages import Message
 from search_mcp.wire.structs import Raw
 
-ERROR_BYTES = 1 << 20
-"""Most bytes of an error response that are read."""
 MOST_TOKENS = 4
 """Tokens that are taken out of messages: answers to earlier requests may quote the tokens before."""
 MOST_ATTEMPTS = {401: 2, 403: 4}
@@ -101,12 +100,14 @@ class Requests:
             try:
                 token = await self._login.token()
             except AuthError as exc:
-                raise trouble.RefusedError(str(exc)) from exc
+                raise RefusedError(str(exc)) from exc
             if token is not None and token not in self._tokens:
                 self._hide(token)
             authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
             response = await send(self._client, method, url, {**headers, **authorization}, body)
             status = response.status_code
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = Paced(response.stream)
             if status not in MOST_ATTEMPTS:
                 return response
             try:
@@ -121,10 +122,10 @@ class Requests:
                 clause = str(exc)
             else:
                 if needed is not None:
-                    raise trouble.RefusedError(str(needed), Fate.UNAUTHORIZED)
+                    raise trouble.LoginNeededError(str(needed))
                 if attempts < MOST_ATTEMPTS[status]:
                     continue
-            raise trouble.RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
+            raise RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
 
     def _hide(self, token: str) -> None:
         """Take a token out of messages and the log from now on: servers quote what they are sent."""
@@ -147,13 +148,3 @@ class Requests:
 
 
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,4096}")
-
-
-async def beginning(response: httpx2.Response) -> bytes:
-    """Read a body up to a limit."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > ERROR_BYTES:
-            break
-    return bytes(body[:ERROR_BYTES])

@@ -14,6 +14,7 @@ from search_mcp.backends.remote.requests import Login, NoLogin
 from search_mcp.config import identity
 from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
+from search_mcp.http.failures import RefusedError
 
 
 class RemoteTransport:
@@ -42,8 +43,8 @@ class RemoteTransport:
         try:
             new = self._dependencies.new_http_client or new_client
             client = await self._dependencies.run_blocking(partial(new, self._remote))
-        except OSError as exc:
-            raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
+        except RefusedError as exc:
+            raise CannotOpenChannelError(str(exc)) from exc
         except ValueError as exc:
             raise CannotOpenChannelError(f"its address cannot be used: {exc}") from exc
         conceal, limit = self._dependencies.conceal, self._dependencies.max_message_bytes

@@ -1,57 +1,29 @@
-"""The sentences about what went wrong, and whether the request may have run."""
-
-import socket
-import ssl
+"""What went wrong, and whether the request may have run."""
 
 import httpx2
 import pytest
 
 from search_mcp.backends.remote import trouble
+from search_mcp.http.failures import RefusedError
 from search_mcp.wire.inflight import Fate
-
-URL = "https://user:secret@mcp.example:8443/mcp?key=secret"
-
-
-def caused(cause: Exception) -> httpx2.ConnectError:
-    error = httpx2.ConnectError("it failed")
-    error.__cause__ = cause
-    return error
 
 
 @pytest.mark.parametrize(
-    ("exc", "reason", "fate"),
+    ("exc", "fate"),
     [
-        (httpx2.ConnectTimeout(""), "no connection to mcp.example:8443 within 10 s", Fate.REFUSED),
-        (
-            caused(socket.gaierror(-2, "Name or service not known")),
-            "the name mcp.example cannot be resolved: Name or service not known",
-            Fate.REFUSED,
-        ),
-        (caused(ssl.SSLError(1, "wrong version number")), "no TLS connection to mcp.example: ", Fate.REFUSED),
-        (httpx2.ConnectError("All connection attempts failed"), "no connection to mcp.example:8443: All", Fate.REFUSED),
-        (
-            caused(ExceptionGroup("several", [ConnectionRefusedError(111, "Connect call failed")])),
-            "no connection to mcp.example:8443: Connection refused",
-            Fate.REFUSED,
-        ),
-        (httpx2.ProxyError("407 Needed"), "the proxy needs a password: 407 Needed", Fate.REFUSED),
-        (httpx2.ProxyError("502 Bad"), "the proxy refused the connection: 502 Bad", Fate.REFUSED),
-        (httpx2.LocalProtocolError("bad header"), "the request cannot be sent: bad header", Fate.REFUSED),
-        (httpx2.DecodingError("bad data"), "its answer cannot be decompressed: bad data", Fate.LOST),
-        (httpx2.ReadError(""), "the connection broke: ReadError", Fate.LOST),
-        (
-            httpx2.RemoteProtocolError("Server disconnected without sending a response."),
-            "it closed the connection before the end of its answer",
-            Fate.LOST,
-        ),
-        (httpx2.RemoteProtocolError("early end"), "the connection broke: early end", Fate.LOST),
+        (RefusedError("it redirects elsewhere"), Fate.REFUSED),
+        (trouble.LoginNeededError("its login has expired"), Fate.UNAUTHORIZED),
+        (httpx2.ConnectError("All connection attempts failed"), Fate.REFUSED),
+        (httpx2.ProxyError("407 Needed"), Fate.REFUSED),
+        (httpx2.LocalProtocolError("bad header"), Fate.REFUSED),
+        (httpx2.DecodingError("bad data"), Fate.LOST),
+        (httpx2.ReadError(""), Fate.LOST),
+        (httpx2.RemoteProtocolError("early end"), Fate.LOST),
     ],
 )
-def test_exchanges_that_broke(exc: Exception, reason: str, fate: Fate) -> None:
-    failure = trouble.of_exception(exc, URL)
-    assert failure.reason.startswith(reason)
+def test_exchanges_that_broke(exc: Exception, fate: Fate) -> None:
+    failure = trouble.of_exception(exc, "https://mcp.example/mcp")
     assert (failure.fate, failure.is_unknown_request) == (fate, False)
-    assert "secret" not in failure.reason
 
 
 @pytest.mark.parametrize(
@@ -92,18 +64,3 @@ def test_retry_after(value: str, seconds: float, words: str) -> None:
     failure = trouble.of_status(429, {"retry-after": value}, b"")
     assert failure.retry_after_seconds == seconds
     assert failure.reason.startswith(f"it takes no more requests now (HTTP status 429){words}")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", ""),
-        ("plain\n text\x1b[0m\ufffd", "plain text [0m�"),
-        ("<!doctype html><head><style>a{b}</style><script>c()</script></head><h1>Sign in</h1><p>now", "Sign in now"),
-        ("a word " * 100, "a word " * 28 + "a…"),  # a part of a secret would not be recognised as one
-        ("x" * 1000, "…"),
-        ("日" * 1000, "日" * 200 + "…"),
-    ],
-)
-def test_quotations(text: str, words: str) -> None:
-    assert trouble.quoted(text) == words

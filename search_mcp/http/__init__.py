@@ -1,0 +1,1 @@
+"""HTTP clients: certificates, proxies, redirects, limits, and failures in words."""
