@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import logging
 import math
+import time
 import weakref
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,11 +30,11 @@ PATIENCE_SECONDS = 0.15
 """Time that a search of a client waits for the meaning of its query."""
 MOST_MISSING = 0.1
 """Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
+MOST_UNANSWERED = 16
+"""Queries to which the process owes an answer; it would answer further ones too late for their searches."""
 MOST_FAILURES = 3
 """Processes that may end with an error, one after another; then none is started for some time."""
 RETRY_SECONDS = 600.0
-MOST_REPORTED = 20
-"""Different problems that are logged, once each."""
 
 
 _ANSWER: Any = Compared | Problem | Failure
@@ -95,33 +96,38 @@ class Meanings:
         opening: Opening,
         later: CallLater,
         from_thread: Callable[[Callable[[], None]], object],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
         self.users = 0
         self.problem = ""
         """The reason why queries have no meaning now; empty if there is none, or none is known."""
-        self._command, self._opening, self._later, self._from_thread = command, opening, later, from_thread
+        self._command, self._opening, self._later = command, opening, later
+        self._from_thread, self._clock = from_thread, clock
         self._first: Local | Address | None = None  # line of the process
         self._is_opening = self._has_ended = False
         self._running: VectorProcess | None = None
         self._sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()  # to that process
         self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
+        self._unanswered: set[int] = set()
         self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
-        self._failures = 0
-        self._reported: set[str] = set()
-        self._stop_retry: Stop = _nothing
+        self._failures = 0  # one after another
+        self._not_before = -math.inf  # a process is started
+        self._reported = ""
 
     @property
     def may_answer(self) -> bool:
         """Whether a process runs, or may be started."""
-        return self._running is not None or (self._failures < MOST_FAILURES and not self._has_ended)
+        return self._running is not None or (not self._has_ended and self._clock() >= self._not_before)
 
-    def ask(self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        """Give the meaning of a query to a function, once: `None` if there is none in time."""
-        if (running := self._started()) is None or running.is_behind:
+    def ask(
+        self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
+    ) -> Callable[[], None]:
+        """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
+        if (running := self._started()) is None or len(self._unanswered) >= MOST_UNANSWERED:
             use(None)
-            return
-        number, (sent, bytes_before) = next(self._numbers), self._send_texts(running, catalogue)
+            return _nothing
+        number, sent = next(self._numbers), self._send_texts(running, catalogue)
 
         def give_up() -> None:
             if self._waiting.pop(number, None) is not None:
@@ -130,12 +136,13 @@ class Meanings:
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
         # A command line may have bytes that are no text.
         text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
-        running.ask(Query(number, sent.number, text, POOL), bytes_before)
+        running.send(Query(number, sent.number, text, POOL))
+        self._unanswered.add(number)
+        return stop
 
     def end(self) -> None:
         """End the process, and start none later; queries that wait get no meaning."""
         self._has_ended = True
-        self._stop_retry()
         self._end_process()
 
     def _end_process(self) -> None:
@@ -143,9 +150,9 @@ class Meanings:
             self._running.end()
         self._forget()
 
-    def _send_texts(self, running: VectorProcess, catalogue: Comparable) -> tuple[_Sent, int]:
-        """Return the texts that the process has of a catalogue; send them if they changed, and return their bytes."""
-        sent, length = self._sent.get(catalogue), 0
+    def _send_texts(self, running: VectorProcess, catalogue: Comparable) -> _Sent:
+        """Return the texts that the process has of a catalogue; send them if they changed."""
+        sent = self._sent.get(catalogue)
         if sent is None or sent.version != catalogue.texts_version:
             if sent is None:
                 number = next(self._catalogues)
@@ -153,11 +160,11 @@ class Meanings:
             else:
                 number = sent.number
             sent = self._sent[catalogue] = _Sent(number, catalogue.texts_version, list(catalogue.texts))
-            length = running.send(Texts(number, list(catalogue.texts.values())))
-        return sent, length
+            running.send(Texts(number, list(catalogue.texts.values())))
+        return sent
 
     def _started(self) -> VectorProcess | None:
-        if self._running is None and self._failures < MOST_FAILURES and not self._has_ended:
+        if self._running is None and self.may_answer:
             if self._first is None and not self._is_opening:
                 self._is_opening = True
                 self._opening(self._open)
@@ -168,17 +175,16 @@ class Meanings:
     def _open(self, first: Local | Address | None) -> None:
         self._is_opening, self._first = False, first
         if first is None:
-            self._note_failures(self._failures + 1)
+            self._note_failure()
 
     def _start(self, first: Local | Address) -> None:
         try:
-            self._running = running = VectorProcess(self._command)
+            self._running = VectorProcess(self._command, self._take)
         except OSError as exc:
             self._fail(str(exc))
             return
-        self._sent = weakref.WeakKeyDictionary()
-        running.send(first)
-        running.start(lambda line: self._take(running, line))
+        self._sent, self._unanswered = weakref.WeakKeyDictionary(), set()
+        self._running.send(first)
 
     def _take(self, running: VectorProcess, line: bytes) -> None:
         """Pass a line on to the event loop; called by a thread."""
@@ -201,9 +207,8 @@ class Meanings:
             self._end_process()
             return
         if isinstance(answer, Failure):
-            self._note_failures(MOST_FAILURES)  # a missing model or library: another process would fail alike
-            self.problem = answer.failure
-            self._report(answer.failure)
+            self._failures = MOST_FAILURES  # a missing model or library: another process would fail alike
+            self._fail(answer.failure)
             self._end_process()
         elif isinstance(answer, Problem):
             self.problem = answer.problem if answer.is_given_up else ""
@@ -211,7 +216,7 @@ class Meanings:
                 self._report(answer.problem)
         else:
             self._failures = 0
-            running.note_answer(answer.number)
+            self._unanswered.discard(answer.number)
             if (waiting := self._waiting.pop(answer.number, None)) is not None:
                 use, stop_timer, _ = waiting
                 stop_timer()
@@ -229,23 +234,18 @@ class Meanings:
         return None if waiting is None else _meaning(answer, waiting[2])
 
     def _fail(self, why: str) -> None:
-        self._note_failures(self._failures + 1)
+        self._note_failure()
         self.problem = why
         self._report(why)
 
-    def _note_failures(self, count: int) -> None:
-        self._failures = count
-        if count >= MOST_FAILURES and not self._has_ended:
-            self._stop_retry()
-            self._stop_retry = self._later(RETRY_SECONDS, self._retry)
-
-    def _retry(self) -> None:
-        self._failures = 0
-        self.problem = ""
+    def _note_failure(self) -> None:
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            self._not_before = self._clock() + RETRY_SECONDS
 
     def _report(self, why: str) -> None:
-        if why not in self._reported and len(self._reported) < MOST_REPORTED:
-            self._reported.add(why)
+        if why != self._reported:
+            self._reported = why
             log.warning("! search by meaning: %s; tools may be ranked by words alone", why)
 
     def _forget(self) -> None:

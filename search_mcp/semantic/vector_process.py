@@ -1,4 +1,4 @@
-"""The process that makes vectors (`semantic/worker`): its start, its pipes, and the queries it has not answered."""
+"""The process that makes vectors (`semantic/worker`): its start, its pipes, and how it ended."""
 
 import contextlib
 import logging
@@ -11,15 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import IO
 
-from search_mcp.semantic.lines import Query
 from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
 
-MOST_UNANSWERED = 50
-"""Queries to which the process owes an answer; further ones have no meaning at once."""
-MOST_UNANSWERED_BYTES = 32 << 20
-"""The same for the size of these queries, with the texts of catalogues that changed before them."""
 LONGEST_LINE = 16 << 20
 """Most bytes of a line that the process writes: enough for the similarities of three million texts."""
 LONGEST_ERROR_LINE = 1 << 16
@@ -28,8 +23,8 @@ LONGEST_ERROR_LINE = 1 << 16
 class VectorProcess:
     """One process; its pipes are read and written by threads, because a large catalogue is more than a pipe holds."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """Start it.
+    def __init__(self, command: Sequence[str], on_line: "Callable[[VectorProcess, bytes], None]") -> None:
+        """Start it; `on_line` is called by a thread, with an empty line when the process has ended.
 
         Raises:
             OSError: it cannot be started.
@@ -42,37 +37,22 @@ class VectorProcess:
             creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._unanswered: dict[int, int] = {}  # bytes that were sent for each query
         self._stderr_tail = ""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the process has to answer before it is sent more."""
-        return len(self._unanswered) >= MOST_UNANSWERED or sum(self._unanswered.values()) >= MOST_UNANSWERED_BYTES
-
-    def start(self, on_line: Callable[[bytes], None]) -> None:
-        """Begin to read and write; `on_line` is called by a thread, with an empty line when the process has ended."""
         threading.Thread(target=self._read, args=(on_line,), name="meanings reader", daemon=True).start()
         threading.Thread(target=self._write, name="meanings writer", daemon=True).start()
 
-    def send(self, line: object) -> int:
-        """Send a line, and return its length."""
-        encoded = payload.encode_bytes(line) + b"\n"
-        self._lines.put(encoded)
-        return len(encoded)
-
-    def ask(self, query: Query, bytes_before: int) -> None:
-        """Send a query, after so many bytes of texts for it."""
-        self._unanswered[query.number] = bytes_before + self.send(query)
-
-    def note_answer(self, number: int) -> None:
-        self._unanswered.pop(number, None)
+    def send(self, line: object) -> None:
+        self._lines.put(payload.encode_bytes(line) + b"\n")
 
     def end(self) -> None:
         """Close the stdin of the process, so that it ends; one that is suspended (SIGSTOP) is resumed for that."""
         self._lines.put(None)
         if sys.platform != "win32":
             self._process.send_signal(signal.SIGCONT)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        self._process.wait()
 
     @property
     def has_failed(self) -> bool:
@@ -91,15 +71,15 @@ class VectorProcess:
                 pipe.write(line)
                 pipe.flush()
 
-    def _read(self, on_line: Callable[[bytes], None]) -> None:
+    def _read(self, on_line: "Callable[[VectorProcess, bytes], None]") -> None:
         errors = threading.Thread(target=self._read_errors, name="meanings stderr", daemon=True)
         errors.start()
         with _pipe(self._process.stdout) as pipe:
             for line in iter(partial(pipe.readline, LONGEST_LINE), b""):
-                on_line(line)
+                on_line(self, line)
         errors.join()
         self._process.wait()
-        on_line(b"")
+        on_line(self, b"")
         self.end()  # the writer
 
     def _read_errors(self) -> None:

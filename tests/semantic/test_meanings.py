@@ -246,12 +246,10 @@ async def test_a_wrong_line_ends_the_process(
     assert fault in caplog.text
 
 
-@pytest.mark.parametrize(("most_queries", "most_bytes"), [(10, 1 << 30), (1_000, 100_000)])
 async def test_a_process_that_does_not_answer_is_sent_no_more(
-    new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_queries: int, most_bytes: int
+    new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_process, "MOST_UNANSWERED", most_queries)
-    monkeypatch.setattr(vector_process, "MOST_UNANSWERED_BYTES", most_bytes)
+    monkeypatch.setattr(meanings, "MOST_UNANSWERED", 10)
     report = tmp_path / "length"
     ask = new(stub(f"import sys; n = len(sys.stdin.read()); open({str(report)!r}, 'w').write(str(n))"), 0.0)
     for number in range(20):
@@ -267,7 +265,7 @@ async def test_queries_that_were_answered_are_not_waited_for(
 ) -> None:
     ask = new(place.command, 30.0, place.first)
     await ask.until_known("time")
-    monkeypatch.setattr(vector_process, "MOST_UNANSWERED", 1)
+    monkeypatch.setattr(meanings, "MOST_UNANSWERED", 1)
     for _ in range(3):
         assert await ask("time") is not None
 
