@@ -24,14 +24,14 @@ ANSWER_SECONDS = 60.0
 """Time for a whole answer. A service may load its model first, and Ollama ends the loading if nobody waits for it."""
 IDLE_SECONDS = 120.0
 """Time that a connection stays open, because a search does not wait for a new one."""
-MOST_BYTES = 32 << 20
-"""Bytes of an answer: 64 vectors of 16,384 numbers."""
+MOST_BYTES = 8 << 20
+"""Bytes of an answer: 16 vectors of 16,384 numbers."""
 
 
 class AddressClient:
     """Sends requests to one address. Its methods may be called by several threads."""
 
-    def __init__(self, url: str, key: str, answer_seconds: float = ANSWER_SECONDS, ca_file: str = "") -> None:
+    def __init__(self, url: str, key: str, ca_file: str = "", answer_seconds: float = ANSWER_SECONDS) -> None:
         """Prepare requests to the whole address, without contacting it; certificates of `ca_file` are trusted, too.
 
         Raises:

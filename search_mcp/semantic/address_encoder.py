@@ -1,16 +1,15 @@
 """Texts to vectors, at an address with the interface of OpenAI for embeddings.
 
-Decides how many texts a request has, what is done with refused ones, and when no requests are made. The first
-request of a process shows whether the model is still the one whose vectors are kept: another model may have been
-installed under its name.
+Decides how many texts a request has, and what is done with refused ones. The first request of a process shows whether
+the model is still the one whose vectors are kept: another model may have been installed under its name.
 """
 
 import contextlib
 import hashlib
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,9 +17,9 @@ from urllib.parse import urlsplit
 from search_mcp.config.addresses import is_unencrypted, public
 from search_mcp.config.secrets import Redactor, find_secrets, spellings
 from search_mcp.semantic import calibration, embeddings
-from search_mcp.semantic.address_client import ANSWER_SECONDS, AddressClient, endpoint
+from search_mcp.semantic.address_client import AddressClient, endpoint
 from search_mcp.semantic.calibration import Scale
-from search_mcp.semantic.embeddings import BusyError, UnacceptableTextsError
+from search_mcp.semantic.embeddings import UnacceptableTextsError
 from search_mcp.semantic.encoding import ChangedError, EncodingError
 from search_mcp.semantic.lines import Address
 from search_mcp.semantic.models import ModelError
@@ -29,24 +28,16 @@ from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
-FIRST_BATCH = 8
-MOST_BATCH = 64
-"""Texts of one request; services take 10 to 2,048."""
-QUICK_SECONDS, SLOW_SECONDS = 2.0, 10.0
-"""Times of an answer: below the first, the next request has twice as many texts, above the second half as many."""
+BATCH = 16
+"""Texts of one request; services take 10 to 2,048. After a failure, requests have half as many."""
 LONGEST_QUERY = 1_000
 """Characters of a query that are sent."""
 MOST_QUERIES = 256
 """Queries whose vectors are remembered: a query is asked again while the vectors of texts are made."""
 SHORTEST_TEXT = 100
 """Characters of a text that is not shortened further; each model takes so many."""
-MOST_FAILURES = 3
-PAUSE_SECONDS = 120.0
-"""Time without requests after so many failures, one after another."""
 SAME = 0.9
 """Least cosine of two vectors that one model made of one text; it may be loaded with fewer digits than before."""
-LEAST_GENERATION_SECONDS = 600.0
-"""Least time before all vectors are made once more: behind some addresses, several models answer in turn."""
 _RECORD = "calibration"
 
 
@@ -55,28 +46,15 @@ class _Known(Struct, frozen=True):
 
     generation: int = 0
     """Increased when another model answers under the same name."""
-    begin: float = 0.0
-    """Time of the day at which it was increased."""
     control: bytes = b""
     """The vector of a fixed text, as 32-bit floats; empty before the first answer."""
     scale: Scale = Scale()
 
 
 class AddressEncoder:
-    """Makes vectors at an address. Queries and texts may be encoded at the same time, by two threads."""
+    """Makes vectors at an address: a `TextEncoder`."""
 
-    waits = True
-    """Whether most of the time is spent waiting, and not with a processor."""
-
-    def __init__(
-        self,
-        opening: Address,
-        file: Path,
-        *,
-        answer_seconds: float = ANSWER_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, opening: Address, file: Path) -> None:
         """Prepare requests, without contacting the address; `file` is that of the vectors.
 
         Raises:
@@ -93,10 +71,10 @@ class AddressEncoder:
             host = urlsplit(opening.url).hostname
             raise ModelError(f"the key for {host} would be sent unencrypted; use its https address, or remove the key")
         try:
-            self._client = AddressClient(endpoint(opening.url), opening.api_key, answer_seconds, opening.ca_file)
+            self._client = AddressClient(endpoint(opening.url), opening.api_key, opening.ca_file)
         except ValueError as exc:
             raise ModelError(f"the address of the vectors cannot be used: {exc}") from exc
-        self._model, self._clock, self._wall_clock = opening.model, clock, wall_clock
+        self._model = opening.model
         secrets = {*find_secrets({"url": opening.url, "apiKey": opening.api_key})}
         # The host of a redirect is in small letters.
         self._conceal = Redactor(spellings(secrets | {each.lower() for each in secrets}))
@@ -106,12 +84,11 @@ class AddressEncoder:
         self._known = self._remembered()
         self._verifying = threading.Lock()
         self._is_verified = False
-        self.batch, self._most_batch = FIRST_BATCH, MOST_BATCH
+        self.batch = BATCH
         self._format = ""
         self._queries: dict[str, Any] = {}
         self._made: dict[str, Any] = {}  # vectors of a call of `texts` that failed later
-        self._failures = self._refusals = 0
-        self._paused_until, self._reason = 0.0, ""
+        self._refusals = 0
         self._change: ChangedError | None = None
 
     @property
@@ -152,7 +129,7 @@ class AddressEncoder:
         """
         self._verify()
         wanted = [self._prefixes.text + (text if text.strip() else "?") for text in texts]
-        for missing in _parts([each for each in dict.fromkeys(wanted) if each not in self._made], lambda: self.batch):
+        for missing in self._parts([each for each in dict.fromkeys(wanted) if each not in self._made]):
             self._made.update(zip(missing, self._encoded(missing), strict=True))
         rows = self._numpy.stack([self._made[each] for each in wanted])
         self._made.clear()
@@ -173,14 +150,13 @@ class AddressEncoder:
                 return
             first = calibration.texts(*self._prefixes)
             if not self._known.control:
-                found = [row for part in _parts(first, lambda: self.batch) for row in self._encoded(part)]
+                found = [row for part in self._parts(first) for row in self._encoded(part)]
                 if len({len(row) for row in found}) > 1:
                     raise EncodingError(self._sentence("answers with vectors of different lengths"))
                 rows = self._numpy.stack(found)
                 if self._numpy.isnan(rows).any():
                     raise EncodingError(self._sentence("answers with vectors that are zero or not finite"))
-                known = self._known
-                self._remember(_Known(known.generation, known.begin, _bytes(rows[0]), calibration.scale(rows)))
+                self._remember(_Known(self._known.generation, _bytes(rows[0]), calibration.scale(rows)))
             else:
                 (row,) = self._encoded(first[:1])
                 before = self._numpy.frombuffer(self._known.control, "<f4")
@@ -188,12 +164,9 @@ class AddressEncoder:
                     raise self._changed()
             self._is_verified = True
 
-    def _changed(self) -> EncodingError:
+    def _changed(self) -> ChangedError:
         """Forget the model, so that the next process gives its vectors another identity; this one must not go on."""
-        now = self._wall_clock()
-        if 0 <= now - self._known.begin < LEAST_GENERATION_SECONDS:
-            return self._failed(EncodingError(f"makes vectors for {self._model} with several models in turn"))
-        self._remember(_Known(self._known.generation + 1, now))
+        self._remember(_Known(self._known.generation + 1))
         self._change = ChangedError(
             self._sentence(f"makes other vectors for {self._model} than before, so all are made again")
         )
@@ -213,20 +186,24 @@ class AddressEncoder:
 
     # Requests
 
+    def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+        """Yield the texts of each request."""
+        while texts:
+            part, texts = texts[: self.batch], texts[self.batch :]
+            yield part
+
     def _encoded(self, texts: Sequence[str]) -> Sequence[Any]:
         """Return the vectors of some texts, with further requests if one with all of them is refused."""
-        if len(texts) <= self._most_batch:
-            try:
-                return [*self._asked(texts)]
-            except UnacceptableTextsError as exc:
-                if len(texts) == 1:
-                    return [self._of_refused(texts[0], exc)]
+        try:
+            return [*self._asked(texts)]
+        except UnacceptableTextsError as exc:
+            if len(texts) == 1:
+                return [self._of_refused(texts[0], exc)]
         self._refusals += 1
         before, half = self._refusals, (len(texts) + 1) // 2
         rows = [*self._encoded(texts[:half]), *self._encoded(texts[half:])]
         if self._refusals == before:  # there were too many, and none is refused alone
-            self._most_batch = min(self._most_batch, half)
-            self.batch = min(self.batch, self._most_batch)
+            self.batch = min(self.batch, half)
         return rows
 
     def _of_refused(self, text: str, reason: UnacceptableTextsError) -> Any:
@@ -246,9 +223,6 @@ class AddressEncoder:
 
     def _asked(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, with one request."""
-        if self._clock() < self._paused_until:
-            raise EncodingError(self._reason)
-        begin = self._clock()
         try:
             rows = self._exchanged(texts)
         except UnacceptableTextsError:
@@ -257,8 +231,6 @@ class AddressEncoder:
             if len(texts) > 1:  # perhaps too many for the time limit
                 self.batch = max(1, self.batch // 2)
             raise self._failed(exc) from None
-        self._failures = 0
-        self._pace(len(texts), self._clock() - begin)
         known = len(self._known.control) // 4
         if known and rows.shape[1] != known:
             raise self._changed()
@@ -275,34 +247,12 @@ class AddressEncoder:
         reply = self._client.post(embeddings.request(self._model, texts, self._format))
         return embeddings.rows(reply, len(texts), self._conceal)
 
-    def _pace(self, count: int, seconds: float) -> None:
-        """Choose the size of the next request by the time that one took."""
-        if seconds > SLOW_SECONDS and count > 1:
-            self.batch = max(1, min(self.batch, count // 2))
-        elif seconds < QUICK_SECONDS and count >= self.batch:
-            self.batch = min(self._most_batch, 2 * self.batch)
-
     def _failed(self, exc: EncodingError) -> EncodingError:
-        """Count a failure, and return the error with the whole sentence."""
-        self._failures += 1
-        self._reason = self._sentence(str(exc))
-        pause = exc.seconds if isinstance(exc, BusyError) else 0.0
-        if self._failures >= MOST_FAILURES:
-            pause = max(pause, PAUSE_SECONDS)
-        self._paused_until = self._clock() + pause
-        return EncodingError(self._reason)
+        """Return the error with the whole sentence."""
+        return EncodingError(self._sentence(str(exc)), exc.pause_seconds)
 
     def _sentence(self, predicate: str) -> str:
         return f"{self._client.where} {self._conceal(predicate)}"
-
-
-def _parts(texts: Sequence[str], size: Callable[[], int]) -> Iterator[Sequence[str]]:
-    """Yield parts of some texts; the size of each is asked for when it is needed."""
-    start = 0
-    while start < len(texts):
-        part = texts[start : start + size()]
-        start += len(part)
-        yield part
 
 
 def _digest(*parts: str) -> str:

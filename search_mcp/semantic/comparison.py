@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,6 @@ SHARED_BATCH = 32
 """Texts looked up in the file in one step: another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
-MOST_REFUSALS = 100
-"""Refusals of the lock in a row without new vectors in the file, about ten seconds; then the lock is not needed."""
-MOST_REFUSALS_OF_ADDRESS = 700
-"""The same for a model behind an address: its service may take a minute to load it."""
 RETRY_SECONDS = 30.0
 MOST_RETRY_SECONDS = 600.0
 """Pause after vectors could not be made, which is doubled each time up to this."""
@@ -84,11 +80,10 @@ class Comparison:
         self._rows = _Rows(self._numpy)
         self._missing: list[str] = []  # the last is the next
         self._reads_file = True
-        self._refusals = 0  # of the lock, one after another
         self._due = 0.0  # when texts are encoded again
         self._retry_seconds = RETRY_SECONDS
         self._of_encoder = self._of_file = ""
-        self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch of another thread
+        self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch, and the lock
         self._encoded: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its vectors, or an exception
         self.on_encoded: Callable[[], None] = _nothing  # called by that thread; `finish` is to be called then
 
@@ -182,41 +177,28 @@ class Comparison:
         return vector
 
     def encode_some(self) -> None:
-        """Make the vectors of a few texts, unless another process is doing so.
+        """Begin to make the vectors of a few texts, unless another process is doing so.
 
-        They are kept in memory even if the file cannot be written. A process that was stopped while it had the lock is
-        not waited for.
+        Another thread encodes them, so that queries do not wait; the lock is held meanwhile.
         """
-        most_refusals = MOST_REFUSALS_OF_ADDRESS if self._encoder.waits else MOST_REFUSALS
-        has_waited = self._refusals >= most_refusals
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(contextlib.nullcontext() if has_waited else locked(self._lock, 0.0))
+                held.enter_context(locked(self._lock, 0.0))
             except TimeoutError:
-                self._refusals = 0 if self._take_stored() else self._refusals + 1
+                self._take_stored()
                 self._due = self._clock() + BUSY_SECONDS
                 return
             self._due = 0.0
             self._take_stored()
-            batch = self._missing[-self._encoder.batch :]
-            if batch and self._encoder.waits:
-                self._begin(batch, held.pop_all())
-            elif batch:
-                self._take(batch, partial(self._encoder.texts, batch))
-        self._refusals = most_refusals if has_waited and not self.is_complete else 0
+            if batch := self._missing[-self._encoder.batch :]:
+                self._under_way = batch, held.pop_all()
+                # A daemon: a process that ends does not wait for an answer.
+                threading.Thread(target=self._encode, args=(batch,), name="texts", daemon=True).start()
 
-    def _take_stored(self) -> bool:
-        """Take vectors of the next texts that another process made; return whether there are any."""
-        before = len(self._missing)
+    def _take_stored(self) -> None:
+        """Take vectors of the next texts that another process made."""
         self._add(self._stored(self._missing[-max(SHARED_BATCH, self._encoder.batch) :]))
         self._missing = [text for text in self._missing if text not in self._rows.positions]
-        return len(self._missing) < before
-
-    def _begin(self, batch: Sequence[str], held: contextlib.ExitStack) -> None:
-        """Let another thread encode a batch, so that queries do not wait for it; the lock is held meanwhile."""
-        self._under_way = batch, held
-        # A daemon: a process that ends does not wait for an answer.
-        threading.Thread(target=self._encode, args=(batch,), name="texts", daemon=True).start()
 
     def _encode(self, batch: Sequence[str]) -> None:
         try:
@@ -234,22 +216,15 @@ class Comparison:
         if self._under_way is not None:
             (batch, held), self._under_way = self._under_way, None
             with held:
-                self._take(batch, self._result)
+                self._take(batch, self._encoded.get())
 
-    def _result(self) -> Any:
-        found = self._encoded.get()
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    def _take(self, batch: Sequence[str], encoded: Callable[[], Any]) -> None:
-        try:
-            rows = encoded().astype(STORED)
-        except ChangedError:
-            raise
-        except EncodingError as exc:
-            self._fail(exc)
+    def _take(self, batch: Sequence[str], encoded: Any) -> None:
+        if isinstance(encoded, EncodingError) and not isinstance(encoded, ChangedError):
+            self._fail(encoded)
             return
+        if isinstance(encoded, Exception):
+            raise encoded
+        rows = encoded.astype(STORED)
         self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
         self._note_width(rows.shape[1])
         vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
@@ -285,7 +260,7 @@ class Comparison:
 
     def _fail(self, exc: EncodingError) -> None:
         self._of_encoder = str(exc)
-        self._due = self._clock() + self._retry_seconds
+        self._due = self._clock() + max(self._retry_seconds, exc.pause_seconds)
         self._retry_seconds = min(2 * self._retry_seconds, MOST_RETRY_SECONDS)
 
     def _note_file(self, exc: Exception) -> None:

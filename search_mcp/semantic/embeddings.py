@@ -44,14 +44,6 @@ class UnacceptableTextsError(EncodingError):
         """Whether the answer is about the format of the numbers."""
 
 
-class BusyError(EncodingError):
-    """The address asks for a pause of some seconds."""
-
-    def __init__(self, reason: str, seconds: float) -> None:
-        super().__init__(reason)
-        self.seconds = seconds
-
-
 class Reply(Struct, frozen=True):
     """An HTTP response that has been read."""
 
@@ -90,7 +82,6 @@ def rows(reply: Reply, count: int, conceal: Callable[[str], str]) -> Any:
 
     Raises:
         UnacceptableTextsError: other texts may be accepted.
-        BusyError: the address asks for a pause.
         EncodingError: there are no vectors. The reason is the predicate of a sentence about the address.
     """
     if reply.status != 200:
@@ -161,7 +152,7 @@ def _refused(reply: Reply, conceal: Callable[[str], str]) -> EncodingError:
     again = f"; it asks for a pause of {wait:,.0f} s" if wait else ""
     reason = f"{clause} (HTTP status {status}){again}{f': {words}' if words else ''}"
     if wait or status == 429:
-        return BusyError(reason, wait)
+        return EncodingError(reason, wait)
     lowered = words.lower()
     if status in _OF_CONTENT or (status >= 500 and any(each in lowered for each in _SIZES)):
         return UnacceptableTextsError(reason, wants_format="encoding_format" in lowered)

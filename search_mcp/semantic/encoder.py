@@ -39,7 +39,6 @@ class Encoder:
     """A loaded model: a `TextEncoder`."""
 
     batch = BATCH
-    waits = False
 
     def __init__(self, folder: Path, model: Model) -> None:
         """Load a model.

@@ -5,12 +5,13 @@ from typing import Any, Protocol
 
 
 class TextEncoder(Protocol):
-    """Makes vectors of texts. They have the length 1, so their product is the cosine."""
+    """Makes vectors of texts. They have the length 1, so their product is the cosine.
+
+    A query and texts may be encoded at the same time, by two threads.
+    """
 
     batch: int
     """Texts that are encoded at once."""
-    waits: bool
-    """Whether it waits for a service most of the time; then queries and texts may be encoded by two threads at once."""
 
     @property
     def identity(self) -> str:
@@ -50,6 +51,11 @@ class TextEncoder(Protocol):
 
 class EncodingError(Exception):
     """Vectors cannot be made now, but perhaps later; the text is the reason, without secrets."""
+
+    def __init__(self, reason: str, pause_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause_seconds = pause_seconds
+        """The pause that the address asks for."""
 
 
 class ChangedError(EncodingError):

@@ -20,6 +20,7 @@ from search_mcp.semantic.lines import Address, Failure, Forget, Local, Problem, 
 from search_mcp.semantic.models import ModelError
 from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.wire import payload
+from search_mcp.wire.framing import LineDecoder
 
 IDLE_SECONDS = 300.0
 """The process ends after this time without a request; loading the model again takes half a second."""
@@ -62,6 +63,7 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
                 comparison.encode_some()
             continue
         if line is None:
+            comparison.finish()  # a library must not calculate while the process ends
             return
         if line == _ENCODED:
             comparison.finish()
@@ -128,13 +130,9 @@ def lines_of(descriptor: int) -> Iterator[bytes]:
 
     A buffered reader has a lock, which a thread that waits for input would hold while the process ends.
     """
-    parts: list[bytes] = []
+    decoder = LineDecoder(sys.maxsize, header=None)
     while chunk := os.read(descriptor, CHUNK):
-        *whole, rest = chunk.split(b"\n")
-        for each in whole:
-            yield b"".join((*parts, each))
-            parts.clear()
-        parts.append(rest)
+        yield from (line for line in decoder.feed(chunk) if isinstance(line, bytes))
 
 
 def ending(given: Iterator[bytes]) -> Iterator[bytes]:

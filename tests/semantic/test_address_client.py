@@ -13,7 +13,7 @@ import pytest
 import trustme
 from embeddings_service import Answer, Asked, Service, serving, usual
 
-from search_mcp.semantic import address_client
+from search_mcp.semantic import address_client, address_encoder
 from search_mcp.semantic.address_client import AddressClient, endpoint
 from search_mcp.semantic.embeddings import request
 from search_mcp.semantic.encoding import EncodingError
@@ -29,7 +29,7 @@ def service() -> Iterator[Service]:
 
 
 def to(url: str, seconds: float = 20.0, ca_file: str = "") -> contextlib.closing[AddressClient]:
-    return contextlib.closing(AddressClient(endpoint(url), KEY, seconds, ca_file))
+    return contextlib.closing(AddressClient(endpoint(url), KEY, ca_file, seconds))
 
 
 def why(url: str, seconds: float = 20.0, ca_file: str = "") -> str:
@@ -140,7 +140,7 @@ def test_an_answer_that_takes_too_long(write: Callable[..., None], reason: str) 
 
 
 BROKEN = [
-    (flood, "its answer has more than 32 MiB"),
+    (flood, "its answer has more than 8 MiB"),
     (
         lambda connection, _is_over: connection.sendall(b"220 mail.example\r\n\r\n"),
         "the connection broke: ",
@@ -277,4 +277,4 @@ def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch, status: int, reas
 
 
 def test_the_longest_answer_has_room_for_the_largest_request() -> None:
-    assert 64 * 16_384 * len("-0.0123456789012345678,") < address_client.MOST_BYTES
+    assert address_encoder.BATCH * 16_384 * len("-0.0123456789012345678,") < address_client.MOST_BYTES

@@ -26,8 +26,13 @@ def similarities(found: Compared) -> tuple[float, ...]:
 
 def complete(comparison: Comparison) -> None:
     while not comparison.is_complete:
-        comparison.encode_some()
+        encode(comparison)
         assert not comparison.pause
+
+
+def encode(comparison: Comparison) -> None:
+    comparison.encode_some()
+    comparison.finish()
 
 
 def test_a_query_is_compared_with_the_texts_that_have_a_vector(place: Place) -> None:
@@ -78,17 +83,6 @@ def test_one_process_encodes_at_a_time(place: Place) -> None:
     assert encoder.encoded == 5
 
 
-def test_a_process_that_keeps_the_lock_is_not_waited_for(place: Place) -> None:
-    comparison, encoder = place.comparison()
-    comparison.use(1, TEXTS)
-    with locked(place.lock, 1.0):
-        for _ in range(comparing.MOST_REFUSALS):
-            comparison.encode_some()
-        assert encoder.encoded == 0
-        complete(comparison)
-    assert encoder.encoded == 5
-
-
 def test_vectors_are_used_if_the_file_cannot_be_written(place: Place) -> None:
     place.file.mkdir()
     comparison, _ = place.comparison()
@@ -128,7 +122,7 @@ def test_texts_wait_for_no_server_that_changes_all_the_time(place: Place) -> Non
     waiting = ["the weather in a city"] * 2 + [f"the weather in city {number}" for number in range(8)]
     for number in range(6):
         comparison.use(1, [*waiting, *(f"{number} {each}" for each in range(100))])
-        comparison.encode_some()
+        encode(comparison)
     missing = comparison.compare(Query(1, 1, "time", 2)).missing
     comparison.use(1, waiting)
     assert missing > 50
@@ -140,7 +134,7 @@ def test_catalogues_take_turns(place: Place) -> None:
     comparison.use(1, [f"{number}" for number in range(100)])
     comparison.use(2, TEXTS)
     for _ in range(4):
-        comparison.encode_some()
+        encode(comparison)
     assert comparison.compare(Query(1, 2, "time", 2)).missing == 0
     assert comparison.compare(Query(2, 1, "time", 2)).missing > 50
 
@@ -158,7 +152,7 @@ def test_vectors_that_cannot_be_made_are_tried_again_later(place: Place) -> None
     comparison = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock, lambda: now)
     comparison.use(1, TEXTS)
     encoder.why = "no connection"
-    comparison.encode_some()
+    encode(comparison)
     assert (comparison.problem, comparison.is_given_up) == ("no connection", True)
     assert comparison.pause == comparing.RETRY_SECONDS
     encoder.why = ""
@@ -166,8 +160,12 @@ def test_vectors_that_cannot_be_made_are_tried_again_later(place: Place) -> None
     assert (found.nearest, found.missing) == ([], len(TEXTS))  # the address is not asked before the pause is over
     now = comparing.RETRY_SECONDS
     encoder.why = "no connection"
-    comparison.encode_some()
+    encode(comparison)
     assert comparison.pause == 2 * comparing.RETRY_SECONDS
+    now += comparison.pause
+    encoder.pause_seconds = 300.0
+    encode(comparison)
+    assert comparison.pause == encoder.pause_seconds  # that the address asks for
     now += comparison.pause
     encoder.why = ""
     complete(comparison)

@@ -28,15 +28,16 @@ class Failing(Counting):
     """An encoder that cannot make vectors now."""
 
     why = ""
+    pause_seconds = 0.0
 
     def query(self, text: str) -> Any:
         if self.why:
-            raise EncodingError(self.why)
+            raise EncodingError(self.why, self.pause_seconds)
         return super().query(text)
 
     def texts(self, texts: Sequence[str]) -> Any:
         if self.why:
-            raise EncodingError(self.why)
+            raise EncodingError(self.why, self.pause_seconds)
         return super().texts(texts)
 
 
