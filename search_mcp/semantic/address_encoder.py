@@ -8,8 +8,7 @@ import contextlib
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,7 +86,6 @@ class AddressEncoder:
         self.batch = BATCH
         self._format = ""
         self._queries: dict[str, Any] = {}
-        self._made: dict[str, Any] = {}  # vectors of a call of `texts` that failed later
         self._refusals = 0
         self._change: ChangedError | None = None
 
@@ -114,26 +112,22 @@ class AddressEncoder:
         """
         self._verify()
         asked = self._prefixes.query + (text.strip()[:LONGEST_QUERY] or "?")
-        if (row := self._queries.pop(asked, None)) is None:
-            row = self._numpy.nan_to_num(self._encoded([asked])[0])
-        self._queries[asked] = row  # the last one used is the last one
-        if len(self._queries) > MOST_QUERIES:
-            del self._queries[next(iter(self._queries))]
+        if (row := self._queries.get(asked)) is None:
+            row = self._queries[asked] = self._numpy.nan_to_num(self._encoded([asked])[0])
+            if len(self._queries) > MOST_QUERIES:
+                del self._queries[next(iter(self._queries))]
         return row
 
     def texts(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, as rows; NaN for a text that the model refuses.
 
         Raises:
-            EncodingError: they cannot be made now. Those that are made already are not asked for again.
+            EncodingError: they cannot be made now.
         """
         self._verify()
-        wanted = [self._prefixes.text + (text if text.strip() else "?") for text in texts]
-        for missing in self._parts([each for each in dict.fromkeys(wanted) if each not in self._made]):
-            self._made.update(zip(missing, self._encoded(missing), strict=True))
-        rows = self._numpy.stack([self._made[each] for each in wanted])
-        self._made.clear()
-        return rows
+        return self._numpy.stack(
+            self._encoded([self._prefixes.text + (text if text.strip() else "?") for text in texts])
+        )
 
     def close(self) -> None:
         """Close the connections; requests that are under way fail."""
@@ -150,10 +144,7 @@ class AddressEncoder:
                 return
             first = calibration.texts(*self._prefixes)
             if not self._known.control:
-                found = [row for part in self._parts(first) for row in self._encoded(part)]
-                if len({len(row) for row in found}) > 1:
-                    raise EncodingError(self._sentence("answers with vectors of different lengths"))
-                rows = self._numpy.stack(found)
+                rows = self._numpy.stack(self._encoded(first))
                 if self._numpy.isnan(rows).any():
                     raise EncodingError(self._sentence("answers with vectors that are zero or not finite"))
                 self._remember(_Known(self._known.generation, _bytes(rows[0]), calibration.scale(rows)))
@@ -185,12 +176,6 @@ class AddressEncoder:
             self._records.write({_RECORD: payload.encode_bytes(known)})
 
     # Requests
-
-    def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
-        """Yield the texts of each request."""
-        while texts:
-            part, texts = texts[: self.batch], texts[self.batch :]
-            yield part
 
     def _encoded(self, texts: Sequence[str]) -> Sequence[Any]:
         """Return the vectors of some texts, with further requests if one with all of them is refused."""

@@ -79,7 +79,6 @@ class Comparison:
         self._catalogues: dict[int, Sequence[str]] = {}
         self._rows = _Rows(self._numpy)
         self._missing: list[str] = []  # the last is the next
-        self._reads_file = True
         self._due = 0.0  # when texts are encoded again
         self._retry_seconds = RETRY_SECONDS
         self._of_encoder = self._of_file = ""
@@ -173,7 +172,6 @@ class Comparison:
             self._fail(exc)
             return None
         self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
-        self._note_width(len(vector))
         return vector
 
     def encode_some(self) -> None:
@@ -226,7 +224,6 @@ class Comparison:
             raise encoded
         rows = encoded.astype(STORED)
         self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
-        self._note_width(rows.shape[1])
         vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
         self._add(vectors)
         self._missing = [text for text in self._missing if text not in vectors]
@@ -235,13 +232,6 @@ class Comparison:
             self._of_file = ""
         except (OSError, sqlite3.Error) as exc:
             self._note_file(exc)
-
-    def _note_width(self, width: int) -> None:
-        """Make all vectors again if those in the file have another length: the model behind an address is another."""
-        if self._rows.width not in (0, width):
-            self._reads_file = False
-            self._rows = _Rows(self._numpy)
-            self._look_again()
 
     def _add(self, stored: dict[str, bytes]) -> None:
         numpy = self._numpy
@@ -253,7 +243,7 @@ class Comparison:
 
     def _stored(self, texts: Sequence[str]) -> dict[str, bytes]:
         try:
-            return self._store.read(texts) if texts and self._reads_file else {}
+            return self._store.read(texts) if texts else {}
         except (OSError, sqlite3.Error) as exc:
             self._note_file(exc)
             return {}

@@ -1,12 +1,10 @@
 """The comparison of queries with texts, step by step."""
 
 import struct
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from vectors import TEXTS, Counting, Failing, Place
+from vectors import TEXTS, Failing, Place
 
 from search_mcp.files import locked
 from search_mcp.semantic import comparison as comparing
@@ -171,32 +169,6 @@ def test_vectors_that_cannot_be_made_are_tried_again_later(place: Place) -> None
     complete(comparison)
     assert comparison.problem == ""
     assert comparison.compare(Query(1, 1, "time", 1)).nearest == [4]
-
-
-def test_another_model_behind_an_address(place: Place) -> None:
-    """Vectors of another length are made again, in the file, too."""
-    comparison, _ = place.comparison()
-    comparison.use(1, TEXTS)
-    complete(comparison)
-
-    class Shorter(Counting):
-        def query(self, text: str) -> Any:
-            return super().query(text)[:4]
-
-        def texts(self, texts: Sequence[str]) -> Any:
-            return super().texts(texts)[:, :4]
-
-    encoder = Shorter(place.folder, place.model)
-    other = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
-    other.use(1, TEXTS)
-    assert other.is_complete
-    assert other.compare(Query(1, 1, "time", 1)).missing == len(TEXTS)
-    complete(other)
-    assert other.compare(Query(1, 1, "time", 1)).missing == 0
-    assert encoder.encoded == 5
-    again = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
-    again.use(1, TEXTS)
-    assert again.compare(Query(1, 1, "time", 1)).missing == 0
 
 
 def test_no_texts(place: Place) -> None:
