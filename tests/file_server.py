@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from threading import Event, Thread
 from typing import Any
 
@@ -14,7 +15,7 @@ class FileServer(ThreadingHTTPServer):
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.files = files
+        self.files, self.scheme = files, "http"
         self.requests: list[tuple[str, str | None]] = []
         """Path and `Range` of each request."""
         self.hosts: list[str] = []
@@ -29,7 +30,7 @@ class FileServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/"
+        return f"{self.scheme}://127.0.0.1:{self.server_port}/"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -71,8 +72,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(files: dict[str, bytes]) -> Iterator[FileServer]:
+def serving(files: dict[str, bytes], context: SSLContext | None = None) -> Iterator[FileServer]:
     with FileServer(files) as server:
+        if context is not None:
+            server.socket, server.scheme = context.wrap_socket(server.socket, server_side=True), "https"
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

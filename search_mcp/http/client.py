@@ -11,12 +11,11 @@ from typing import Any
 import httpx2
 
 from search_mcp.config.addresses import is_loopback
-from search_mcp.http.failures import CONNECT_SECONDS, QUOTED, RefusedError, TooLongError
+from search_mcp.http.failures import CONNECT_SECONDS, MOST_REDIRECTS, QUOTED, RefusedError, TooLongError
 
 USER_AGENT = "search-mcp"
-MOST_REDIRECTS = 5
 _KEEPING_METHOD = frozenset({307, 308})
-REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
+_REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
 MOST_BYTES = 1 << 20
 """Bytes that are read of metadata, which has a few kilobytes, or of an error."""
 
@@ -94,7 +93,7 @@ async def send(
     for _ in range(MOST_REDIRECTS):
         response = await client.send(client.build_request(method, url, headers=encoded, content=body), stream=True)
         location = response.headers.get("location")
-        if response.status_code not in REDIRECTS or location is None:
+        if response.status_code not in _REDIRECTS or location is None:
             return response
         await response.aclose()
         try:

@@ -15,6 +15,7 @@ QUOTED = 200
 """Characters of a server's text that an error message quotes."""
 CONNECT_SECONDS = 10.0
 """Time limit for a connection, TLS included."""
+MOST_REDIRECTS = 5
 LONGEST_RETRY_AFTER_SECONDS = 300.0
 """Most time that a server is left alone because it asks for that."""
 NEEDS_PASSWORD = "the proxy needs a password"
@@ -58,6 +59,8 @@ def why(exc: Exception, url: str) -> str:
             reason = f"the request cannot be sent: {said}"
         case httpx2.RemoteProtocolError() if "peer closed" in str(exc) or "disconnected" in str(exc):
             reason = "it closed the connection before the end of its answer"
+        case httpx2.TooManyRedirects():
+            reason = f"it redirects more than {MOST_REDIRECTS} times"
         case httpx2.DecodingError():
             reason = f"its answer cannot be decompressed: {said}"
         case _:

@@ -6,8 +6,7 @@ The files are public, so nothing but their names is sent: no key, no cookie, not
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
@@ -15,8 +14,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from search_mcp.config.addresses import is_loopback
-from search_mcp.http.client import MOST_REDIRECTS, REDIRECTS, USER_AGENT
-from search_mcp.http.failures import CONNECT_SECONDS, FAILURES, UNSENT, why
+from search_mcp.http.client import USER_AGENT, certificates
+from search_mcp.http.failures import CONNECT_SECONDS, FAILURES, MOST_REDIRECTS, UNSENT, RefusedError, why
 from search_mcp.semantic.installing import private
 from search_mcp.semantic.known_models import RemoteFile
 from search_mcp.semantic.models import digest_of
@@ -50,9 +49,8 @@ def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -
     Raises:
         FetchError: a file was not fetched; the next attempt continues with it.
     """
-    host = urlsplit(address).hostname or address
     try:
-        with _client(host) as client:
+        with _client(address) as client:
             for each in files:
                 _fetch_one(client, address + each.path, each, folder, tell)
     except FAILURES as exc:
@@ -64,11 +62,21 @@ def fetch(address: str, files: Sequence[RemoteFile], folder: Path, tell: Tell) -
         raise FetchError(f"{exc.filename or folder} cannot be written ({exc.strerror})", "check its folder") from exc
 
 
-def _client(host: str) -> httpx2.Client:
+def _client(address: str) -> httpx2.Client:
+    parts = urlsplit(address)
+
+    def keep_tls(request: httpx2.Request) -> None:
+        if parts.scheme == "https" and request.url.scheme != "https":
+            raise RefusedError("it redirects to an address without TLS")
+
     return httpx2.Client(
         headers={"user-agent": USER_AGENT, "accept-encoding": "identity"},
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        trust_env=not is_loopback(host),  # the variables for proxies and certificates
+        verify=certificates(parts.scheme, None),
+        trust_env=not is_loopback(parts.hostname or ""),  # the variables for proxies
+        follow_redirects=True,
+        max_redirects=MOST_REDIRECTS,
+        event_hooks={"request": [keep_tls]},
     )
 
 
@@ -105,8 +113,18 @@ def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryI
         digest.update(block)
         there += len(block)
     if there < wanted.size:
-        with _answer(client, url, there) as response:
-            if response.status_code != _PARTIAL and there:
+        headers = {"range": f"bytes={there}-"} if there else {}
+        with client.stream("GET", url, headers=headers) as response:
+            status = response.status_code
+            if status == _BAD_RANGE and there:
+                return False
+            if status == _PARTIAL and not _starts_at(response, there):
+                raise FetchError(f"{response.url.host} gave another part of the file than asked for", _NETWORK)
+            if status not in (200, _PARTIAL):
+                raise FetchError(
+                    f"{response.url.host} answered with HTTP status {status} instead of the file", _NETWORK
+                )
+            if status != _PARTIAL and there:
                 file.truncate(0)
                 digest, there = hashlib.sha256(), 0
             tell(wanted.name, there)
@@ -122,38 +140,5 @@ def _complete(client: httpx2.Client, url: str, wanted: RemoteFile, file: BinaryI
     return there == wanted.size and digest.hexdigest() == wanted.digest
 
 
-@contextmanager
-def _answer(client: httpx2.Client, url: str, start: int) -> Iterator[httpx2.Response]:
-    """Ask for a file from a byte on, and follow redirects; an answer without status 206 has all of it.
-
-    Raises:
-        FetchError: the answer has no file.
-    """
-    target = httpx2.URL(url)
-    headers = {"range": f"bytes={start}-"} if start else {}
-    for _ in range(MOST_REDIRECTS + 1):
-        with client.stream("GET", target, headers=headers) as response:
-            location = response.headers.get("location")
-            if response.status_code in REDIRECTS and location is not None:
-                following = target.join(location)
-                if following.scheme != target.scheme and following.scheme != "https":
-                    raise FetchError(f"{target.host} redirects to an address without TLS", _NETWORK)
-                target = following
-            elif response.status_code == _BAD_RANGE and headers:
-                headers = {}
-            elif response.status_code == _PARTIAL and not _starts_at(response, start):
-                raise FetchError(f"{target.host} gave another part of the file than asked for", _NETWORK)
-            elif response.status_code not in (200, _PARTIAL):
-                raise FetchError(_refusal(response, target), _NETWORK)
-            else:
-                yield response
-                return
-    raise FetchError(f"{target.host} redirects more than {MOST_REDIRECTS} times", _NETWORK)
-
-
 def _starts_at(response: httpx2.Response, start: int) -> bool:
     return str(response.headers.get("content-range", "")).startswith(f"bytes {start}-")
-
-
-def _refusal(response: httpx2.Response, target: httpx2.URL) -> str:
-    return f"{target.host} answered with HTTP status {response.status_code} instead of the file"

@@ -2,12 +2,14 @@
 
 import hashlib
 import os
+import ssl
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 from file_server import FileServer, serving
 
 from search_mcp.semantic.fetching import FetchError, fetch
@@ -128,8 +130,22 @@ def test_redirects_are_followed(server: FileServer, tmp_path: Path) -> None:
 
 def test_endless_redirects_end(server: FileServer, tmp_path: Path) -> None:
     server.redirects["onnx/model.onnx"] = "/onnx/model.onnx"
-    with pytest.raises(FetchError, match=r"127\.0\.0\.1 redirects more than 5 times"):
+    with pytest.raises(FetchError, match="it redirects more than 5 times"):
         fetched(server, tmp_path)
+
+
+def test_a_redirect_to_an_address_without_tls_is_refused(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with serving({}, context) as secure:
+        secure.redirects["onnx/model.onnx"] = f"{server.address}onnx/model.onnx"
+        with pytest.raises(FetchError, match="it redirects to an address without TLS"):
+            fetched(secure, tmp_path)
+    assert server.requests == []
 
 
 def test_no_connection(tmp_path: Path) -> None:
