@@ -24,10 +24,10 @@ from search_mcp.http.failures import CONNECT_SECONDS, FAILURES, RefusedError, wh
 
 log = logging.getLogger(__name__)
 
-TOTAL_SECONDS = 30.0
-"""Time for one answer, so that a slow trickle ends."""
 ALL_SECONDS = 60.0
-"""Time for all requests of one `Fetcher`: a server can name 70 addresses of metadata, while a login's lock is held."""
+"""Time for all requests of one `Fetcher`, while a login's lock is held. A server can name 70 addresses of metadata, and
+send an answer byte by byte."""
+_TOO_SLOW = f"all answers together take longer than {ALL_SECONDS:g} s"
 
 T = TypeVar("T")
 
@@ -95,14 +95,14 @@ class Fetcher:
     def _send(self, request: Request, url: str, extensions: dict[str, str], proxy: str | None) -> Response:
         left = self._ends - time.monotonic()
         if left <= 0:
-            return Response(failure=f"all answers together take longer than {ALL_SECONDS:g} s")
+            return Response(failure=_TOO_SLOW)
         verify = self._certificates(urlsplit(url).scheme)
         try:
             client = httpx2.AsyncClient(verify=verify, trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
             # In an event loop, a limit of time also ends a request whose answer arrives byte by byte.
-            return anyio.run(_exchanged, client, request, url, extensions, min(TOTAL_SECONDS, left))
+            return anyio.run(_exchanged, client, request, url, extensions, left)
         except TimeoutError:
-            return Response(failure=f"the answer takes longer than {TOTAL_SECONDS:g} s")
+            return Response(failure=_TOO_SLOW)
         except (*FAILURES, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
             return Response(failure=why(exc, request.url))

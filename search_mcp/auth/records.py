@@ -10,9 +10,6 @@ EARLY_SECONDS = 300.0
 """Time before the end of a token at which it is renewed; as in mcpproxy-go."""
 EARLY_SHARE = 0.2
 """Share of a token's lifetime; a short-lived token is renewed when only this much is left."""
-SKEW_SECONDS = 5.0
-"""Time before its end at which a token counts as expired, because requests take time; for short-lived tokens, half of
-the time at which they are renewed."""
 
 
 class Login(Struct, frozen=True, kw_only=True):
@@ -44,23 +41,14 @@ class Login(Struct, frozen=True, kw_only=True):
 
     def is_expired(self, now: float) -> bool:
         """Return whether there is no access token that may still be valid."""
-        if self.tokens is None:
-            return True
-        return self.tokens.expires_at is not None and now >= self.tokens.expires_at - min(SKEW_SECONDS, self._early / 2)
+        return self.tokens is None or (self.tokens.expires_at is not None and now >= self.tokens.expires_at)
 
     def is_due(self, now: float) -> bool:
         """Return whether the access token should be renewed."""
-        return (
-            self.tokens is not None
-            and self.tokens.expires_at is not None
-            and now >= self.tokens.expires_at - self._early
-        )
-
-    @property
-    def _early(self) -> float:
-        assert self.tokens is not None
-        assert self.tokens.expires_at is not None
-        return min(EARLY_SECONDS, (self.tokens.expires_at - self.tokens.obtained_at) * EARLY_SHARE)
+        if self.tokens is None or self.tokens.expires_at is None:
+            return False
+        lifetime = self.tokens.expires_at - self.tokens.obtained_at
+        return now >= self.tokens.expires_at - min(EARLY_SECONDS, lifetime * EARLY_SHARE)
 
     @property
     def is_renewable(self) -> bool:

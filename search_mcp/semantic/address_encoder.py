@@ -11,9 +11,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from search_mcp.config.addresses import is_unencrypted, public
+from search_mcp.config.addresses import public
 from search_mcp.config.secrets import Redactor, find_secrets, spellings
 from search_mcp.semantic import calibration, embeddings
 from search_mcp.semantic.address_client import AddressClient, endpoint
@@ -65,10 +64,6 @@ class AddressEncoder:
             self._numpy: Any = numpy
         except ImportError as exc:
             raise ModelError(f"a library for vectors is missing: {exc}") from exc
-        has_secret = bool(opening.api_key) or public(opening.url) != opening.url
-        if has_secret and is_unencrypted(opening.url):
-            host = urlsplit(opening.url).hostname
-            raise ModelError(f"the key for {host} would be sent unencrypted; use its https address, or remove the key")
         try:
             self._client = AddressClient(endpoint(opening.url), opening.api_key, opening.ca_file)
         except ValueError as exc:

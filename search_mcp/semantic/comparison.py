@@ -22,9 +22,8 @@ SHARED_BATCH = 32
 """Texts looked up in the file in one step: another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
-RETRY_SECONDS = 30.0
-MOST_RETRY_SECONDS = 600.0
-"""Pause after vectors could not be made, which is doubled each time up to this."""
+RETRY_SECONDS = 60.0
+"""Pause after vectors could not be made."""
 STORED = "<f2"
 """Type of the numbers of a vector in the file. New vectors are rounded to it, too, so that they compare as later."""
 STORED_BYTES = 2
@@ -80,7 +79,6 @@ class Comparison:
         self._rows = _Rows(self._numpy)
         self._missing: list[str] = []  # the last is the next
         self._due = 0.0  # when texts are encoded again
-        self._retry_seconds = RETRY_SECONDS
         self._of_encoder = self._of_file = ""
         self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch, and the lock
         self._encoded: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its vectors, or an exception
@@ -171,7 +169,7 @@ class Comparison:
         except EncodingError as exc:
             self._fail(exc)
             return None
-        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
+        self._of_encoder = ""
         return vector
 
     def encode_some(self) -> None:
@@ -223,7 +221,7 @@ class Comparison:
         if isinstance(encoded, Exception):
             raise encoded
         rows = encoded.astype(STORED)
-        self._of_encoder, self._retry_seconds = "", RETRY_SECONDS
+        self._of_encoder = ""
         vectors = {text: row.tobytes() for text, row in zip(batch, rows, strict=True)}
         self._add(vectors)
         self._missing = [text for text in self._missing if text not in vectors]
@@ -250,8 +248,7 @@ class Comparison:
 
     def _fail(self, exc: EncodingError) -> None:
         self._of_encoder = str(exc)
-        self._due = self._clock() + max(self._retry_seconds, exc.pause_seconds)
-        self._retry_seconds = min(2 * self._retry_seconds, MOST_RETRY_SECONDS)
+        self._due = self._clock() + max(RETRY_SECONDS, exc.pause_seconds)
 
     def _note_file(self, exc: Exception) -> None:
         self._of_file = f"vectors are not kept on disk: {exc}"

@@ -511,13 +511,13 @@ def test_a_secret_is_sent_to_the_host_of_the_server_and_where_it_was_sent_before
     [
         (3600, 3299, False, False),
         (3600, 3301, True, False),
-        (3600, 3596, True, True),
+        (3600, 3600, True, True),
         (60, 47, False, False),
         (60, 49, True, False),
-        (60, 56, True, True),
+        (60, 60, True, True),
         (10, 7, False, False),
         (10, 8.5, True, False),
-        (10, 9.5, True, True),
+        (10, 10, True, True),
         (None, 1e9, False, False),
     ],
 )

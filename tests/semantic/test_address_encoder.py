@@ -413,39 +413,8 @@ def test_another_model_while_a_process_runs(service: Service, new: New) -> None:
 
 # Addresses that are not used
 
-UNUSABLE = [
-    # address, key, reason
-    (
-        "http://example.com/v1",
-        KEY,
-        "the key for example.com would be sent unencrypted; use its https address, or remove",
-    ),
-    ("http://me:word@example.com/v1", "", "the key for example.com would be sent unencrypted"),
-    ("http://192.168.1.2:11434/v1?token=abcdefgh", "", r"the key for 192\.168\.1\.2 would be sent unencrypted"),
-    (
-        "ftp://localhost/v1",
-        "",
-        "the address of the vectors cannot be used: it begins with neither http:// nor https://",
-    ),
-    ("http://", "", "the address of the vectors cannot be used"),
-    ("http://localhost:99999999/v1", "", "the address of the vectors cannot be used"),
-]
 
-
-@pytest.mark.parametrize(("url", "key", "reason"), UNUSABLE)
-def test_addresses_that_are_not_used(new: New, url: str, key: str, reason: str) -> None:
-    with pytest.raises(ModelError, match=reason) as raised:
-        new(url=url, key=key)
-    assert not any(secret in str(raised.value) for secret in (KEY, "word@", "abcdefgh"))
-
-
-USABLE = ["http://localhost/v1", "http://[::1]:8080/v1", "http://127.0.0.1/v1", "https://example.com/v1"]
-
-
-@pytest.mark.parametrize("url", USABLE)
-def test_a_key_may_go_to_this_computer_or_over_https(new: New, url: str) -> None:
-    new(url=url, key=KEY)
-
-
-def test_texts_may_go_unencrypted_to_an_address_without_a_key(new: New) -> None:
-    new(url="http://example.com/v1")
+@pytest.mark.parametrize("url", ["ftp://localhost/v1", "http://", "http://localhost:99999999/v1"])
+def test_addresses_that_are_not_used(new: New, url: str) -> None:
+    with pytest.raises(ModelError, match="the address of the vectors cannot be used"):
+        new(url=url, key=KEY)

@@ -185,6 +185,6 @@ def answer_of_another(asked: Asked) -> Answer:
 
 
 def test_an_address_that_cannot_be_used(tmp_path: Path) -> None:
-    opening = payload.encode_bytes(Address("http://example.com/v1", "m", KEY)) + b"\n"
+    opening = payload.encode_bytes(Address("ftp://example.com/v1", "m", KEY)) + b"\n"
     ended = subprocess.run(command(tmp_path / "v"), input=opening, capture_output=True, timeout=60, check=True)
-    assert "would be sent unencrypted" in payload.typed(ended.stdout, Failure).failure
+    assert "the address of the vectors cannot be used" in payload.typed(ended.stdout, Failure).failure

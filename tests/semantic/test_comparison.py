@@ -158,9 +158,6 @@ def test_vectors_that_cannot_be_made_are_tried_again_later(place: Place) -> None
     assert (found.nearest, found.missing) == ([], len(TEXTS))  # the address is not asked before the pause is over
     now = comparing.RETRY_SECONDS
     encoder.why = "no connection"
-    encode(comparison)
-    assert comparison.pause == 2 * comparing.RETRY_SECONDS
-    now += comparison.pause
     encoder.pause_seconds = 300.0
     encode(comparison)
     assert comparison.pause == encoder.pause_seconds  # that the address asks for
