@@ -130,12 +130,6 @@ async def _exchanged(
             return Response(found.status_code, names, body)
 
 
-def reach_of_server(url: str) -> Reach:
-    """Return from how far away an MCP server can be contacted; of several addresses, the farthest counts."""
-    host = urlsplit(url).hostname or ""
-    return _reach_of_server(host, _addresses_of_server(host))
-
-
 def _addresses_of_server(host: str) -> list[str]:
     """Return the addresses of a name; none for an address, or if they cannot be found."""
     if reach_of_host(host) is not None:
@@ -147,6 +141,7 @@ def _addresses_of_server(host: str) -> list[str]:
 
 
 def _reach_of_server(host: str, addresses: list[str]) -> Reach:
+    """Return from how far away a server can be contacted; of several addresses, the farthest counts."""
     reach = reach_of_host(host)
     return min(map(reach_of_address, addresses), default=Reach.PUBLIC) if reach is None else reach
 

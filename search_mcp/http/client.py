@@ -6,7 +6,7 @@ Loaded with the first address that is used, because the library takes longer to 
 import logging
 import ssl
 from collections.abc import Mapping
-from typing import Any
+from http.cookiejar import CookieJar
 
 import httpx2
 
@@ -24,14 +24,14 @@ for _name in ("httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)  # they log addresses and headers, which may contain secrets
 
 
-def address(url: str) -> httpx2.URL:
+def http_url(text: str) -> httpx2.URL:
     """Read an http or https address.
 
     Raises:
         ValueError: it is none.
     """
     try:
-        found = httpx2.URL(url)
+        found = httpx2.URL(text)
     except httpx2.InvalidURL as exc:
         raise ValueError(str(exc)) from exc
     if found.scheme not in ("http", "https") or not found.host:
@@ -40,7 +40,13 @@ def address(url: str) -> httpx2.URL:
 
 
 def new_client(
-    url: httpx2.URL, ca_file: str | None, limits: httpx2.Limits, write_seconds: float | None = None, **options: Any
+    url: httpx2.URL,
+    ca_file: str | None,
+    limits: httpx2.Limits,
+    *,
+    write_seconds: float | None = None,
+    headers: Mapping[str, str] | None = None,
+    cookies: CookieJar | None = None,
 ) -> httpx2.AsyncClient:
     """Make a client for one address, without a time limit for answers.
 
@@ -54,7 +60,8 @@ def new_client(
         limits=limits,
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, write=write_seconds),
         trust_env=not is_loopback(url.host),  # the variables for proxies
-        **options,
+        headers=headers,
+        cookies=cookies,
     )
 
 

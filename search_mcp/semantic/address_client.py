@@ -24,8 +24,8 @@ ANSWER_SECONDS = 60.0
 """Time for a whole answer. A service may load its model first, and Ollama ends the loading if nobody waits for it."""
 IDLE_SECONDS = 120.0
 """Time that a connection stays open, because a search does not wait for a new one."""
-MOST_BYTES = 8 << 20
-"""Bytes of an answer: 16 vectors of 16,384 numbers."""
+MOST_BYTES = 16 << 20
+"""Bytes of an answer: 30 vectors of 16,384 numbers."""
 
 
 class AddressClient:
@@ -38,7 +38,7 @@ class AddressClient:
             ValueError: it is not an http or https address.
         """
         _ = urlsplit(url).port  # the library accepts ports that do not exist
-        parsed = client.address(url)
+        parsed = client.http_url(url)
         self._url = parsed.copy_with(userinfo=None) if key else parsed
         self._headers = _headers(url, key)
         self._answer_seconds, self._ca_file = answer_seconds, ca_file
@@ -62,8 +62,8 @@ class AddressClient:
         """
         try:
             return self._portal.call(self._post, body)
-        except CancelledError:
-            raise EncodingError("is no longer used") from None  # `close` was called
+        except (CancelledError, RuntimeError):  # `close` was called meanwhile, or before
+            raise EncodingError("is no longer used") from None
 
     def close(self) -> None:
         """Close the connections; requests that are under way end without an answer."""

@@ -17,7 +17,7 @@ import trustme
 from search_mcp.auth import fetching
 from search_mcp.auth.addresses import Reach
 from search_mcp.auth.errors import AddressRefused, AuthError
-from search_mcp.auth.fetching import Fetcher, reach_of_server
+from search_mcp.auth.fetching import Fetcher
 from search_mcp.auth.steps import Response, Steps, get, post_form
 from search_mcp.http import client
 
@@ -162,14 +162,14 @@ def test_steps_can_go_on_after_an_address_that_is_refused(port: int) -> None:
     ],
 )
 def test_the_reach_of_a_server(url: str, reach: Reach) -> None:
-    assert reach_of_server(url) is reach
+    assert Fetcher(url).reach is reach
 
 
 def test_the_farthest_address_of_a_server_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of an attacker may have a private address beside its own."""
     found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (each, 443)) for each in ("10.0.0.1", "8.8.8.8")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: found)
-    assert reach_of_server("https://mcp.example.com/mcp") is Reach.PUBLIC
+    assert Fetcher("https://mcp.example.com/mcp").reach is Reach.PUBLIC
 
 
 def test_a_proxy_is_used_except_for_this_computer(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

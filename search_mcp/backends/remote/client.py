@@ -28,9 +28,13 @@ def new_client(address: Remote) -> httpx2.AsyncClient:
     limits = httpx2.Limits(
         max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
     )
-    url = client.address(address.url)
     return client.new_client(
-        url, address.ca_file, limits, WRITE_SECONDS, headers=address.headers, cookies=_FewCookies().jar
+        client.http_url(address.url),
+        address.ca_file,
+        limits,
+        write_seconds=WRITE_SECONDS,
+        headers=address.headers,
+        cookies=_FewCookies().jar,
     )
 
 

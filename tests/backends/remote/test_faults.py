@@ -335,28 +335,14 @@ async def test_a_server_that_sets_ever_new_cookies_is_sent_a_few_of_them(server:
 # Addresses
 
 
-@pytest.mark.parametrize(
-    ("status", "location", "words"),
-    [
-        (307, "/mcp", "it redirects more than 5 times"),
-        (308, "https://127.0.0.1/mcp", "it redirects to another address, https://127.0.0.1/mcp"),
-        (307, "http://user:word@other.example/?key=1", "it redirects to another address, http://other.example/"),
-        (307, "file:///etc/passwd", "it redirects to another address, file:/etc/passwd"),
-        (307, "//other.example/mcp", "it redirects to another address, http://other.example/mcp"),
-        (303, "/other", "it redirects a POST with HTTP status 303, which would lose it"),
-        (307, "http://[", "it redirects to another address"),
-        (307, "http://127.0.0.1:99999999/", "it redirects to another address"),
-        (307, "\\\\other.example", "it redirects"),
-    ],
-)
-async def test_redirects(server: Scripted, status: int, location: str, words: str) -> None:
+async def test_a_call_that_is_redirected_elsewhere_has_not_run(server: Scripted) -> None:
     async def call(request: Received) -> None:
-        await request.answer(status, b"", Location=location)
+        await request.answer(307, b"", Location="http://user:word@other.example/?key=1")
 
     server.on["tools/call"] = call
     async with reached(at(server.url)) as there:
         message, data = await there.error("do")
-        assert words in message
+        assert "it redirects to another address, http://other.example/" in message
         assert "word" not in message
         assert data["mayHaveRun"] is False
 
