@@ -40,6 +40,7 @@ def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
         comparison.use(0, texts)
         while not comparison.is_complete:
             comparison.encode_some()
+            comparison.finish()
         return lambda query: array("f", comparison.compare(Query(0, 0, query, 0)).similarities)
 
     return compare_with
