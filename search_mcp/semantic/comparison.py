@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from search_mcp.files import locked
-from search_mcp.semantic.encoding import ChangedError, EncodingError, TextEncoder
+from search_mcp.semantic.encoding import EncodingError, TextEncoder
 from search_mcp.semantic.lines import Compared, Query
 from search_mcp.semantic.vector_store import VectorStore
 
@@ -164,8 +164,6 @@ class Comparison:
             return None
         try:
             vector = self._encoder.query(query)
-        except ChangedError:
-            raise
         except EncodingError as exc:
             self._fail(exc)
             return None
@@ -215,7 +213,7 @@ class Comparison:
                 self._take(batch, self._encoded.get())
 
     def _take(self, batch: Sequence[str], encoded: Any) -> None:
-        if isinstance(encoded, EncodingError) and not isinstance(encoded, ChangedError):
+        if isinstance(encoded, EncodingError):
             self._fail(encoded)
             return
         if isinstance(encoded, Exception):

@@ -33,6 +33,7 @@ class TextEncoder(Protocol):
 
         Raises:
             EncodingError: it cannot be made now.
+            ChangedError: another model makes the vectors now.
         """
         ...
 
@@ -41,6 +42,7 @@ class TextEncoder(Protocol):
 
         Raises:
             EncodingError: they cannot be made now.
+            ChangedError: another model makes the vectors now.
         """
         ...
 
@@ -58,5 +60,5 @@ class EncodingError(Exception):
         """The pause that the address asks for."""
 
 
-class ChangedError(EncodingError):
+class ChangedError(Exception):
     """Another model makes the vectors than before: only a new encoder may go on, which has another identity."""

@@ -138,29 +138,16 @@ def test_an_answer_that_takes_too_long(write: Callable[..., None], reason: str) 
         assert why(url, 0.3) == reason
 
 
-BROKEN = [
-    (flood, "its answer has more than 16 MiB"),
-    (
-        lambda connection, _is_over: connection.sendall(b"220 mail.example\r\n\r\n"),
-        "the connection broke: ",
-    ),
-    (
-        lambda connection, _is_over: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"),
-        "it closed the connection before the end of its answer",
-    ),
-    (
-        lambda connection, _is_over: connection.sendall(
-            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnone"
-        ),
-        "its answer cannot be decompressed: ",
-    ),
-]
+def test_an_answer_that_is_too_long() -> None:
+    with answering(flood) as url:
+        assert why(url) == "cannot be asked: its answer has more than 16 MiB"
 
 
-@pytest.mark.parametrize(("write", "reason"), BROKEN)
-def test_a_broken_answer(write: Callable[..., None], reason: str) -> None:
-    with answering(write) as url:
-        assert why(url).startswith(f"cannot be asked: {reason}")
+def test_an_answer_that_breaks_off() -> None:
+    with answering(
+        lambda connection, _is_over: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+    ) as url:
+        assert why(url) == "cannot be asked: it closed the connection before the end of its answer"
 
 
 # The end
@@ -261,19 +248,6 @@ def test_a_proxy_is_used_except_for_this_computer(service: Service, monkeypatch:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     with to(service.url) as client:
         assert client.post(BODY).status == 200
-
-
-PROXIES = [(407, "the proxy needs a password"), (403, "the proxy refused the connection")]
-
-
-@pytest.mark.parametrize(("status", "reason"), PROXIES)
-def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch, status: int, reason: str) -> None:
-    def refuse(connection: socket.socket, _is_over: threading.Event) -> None:
-        connection.sendall(f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode())
-
-    with answering(refuse) as url:
-        monkeypatch.setenv("https_proxy", url.removesuffix("/v1"))
-        assert why("https://vectors.example/v1").startswith(f"cannot be asked: {reason}: {status}")
 
 
 def test_the_longest_answer_has_room_for_the_largest_request() -> None:
