@@ -18,7 +18,6 @@ from search_mcp.auth.renewal import Need, Renewed, digest, renew_apart
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import LoginStore
 from search_mcp.background import RunBlocking, run_in_thread
-from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +28,6 @@ PAUSE_SECONDS = 30.0
 UNAUTHORIZED, FORBIDDEN = 401, 403
 
 Renew = Callable[[LoginStore, LoginSettings, Need], Renewed]
-
-
-class LoginNeeded(Struct, frozen=True, kw_only=True):
-    """Only the user can help: `search-mcp auth login`."""
-
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 class Access:
@@ -86,7 +76,7 @@ class Access:
             self._renew_early()
         return self._login.access_token if self._login is not None else None
 
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> LoginNeeded | None:
+    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> str | None:
         """Decide what follows a response that refuses a request, which was not carried out.
 
         Args:
@@ -95,7 +85,8 @@ class Access:
             headers: the values of `WWW-Authenticate`
 
         Returns:
-            `None` if the request can be sent once more, with a new token
+            `None` if the request can be sent once more, with a new token; else the reason, which may be empty, why only
+            a login of the user helps
 
         Raises:
             Unavailable: no new token can be had now.
@@ -113,7 +104,7 @@ class Access:
                 return None  # a login, or a renewal, elsewhere
             return await self._after_refusal(sent, status, challenge)
 
-    async def _after_refusal(self, sent: str | None, status: int, challenge: Challenge) -> LoginNeeded | None:
+    async def _after_refusal(self, sent: str | None, status: int, challenge: Challenge) -> str | None:
         login = self._login
         if status == FORBIDDEN:
             if login is not None and {*challenge.scopes} <= {*login.wanted_scopes}:
@@ -125,10 +116,10 @@ class Access:
         elif login is not None or self._logs_in_itself:
             renewed = await self._renewed(Need(refused=digest(sent)))
         else:
-            return LoginNeeded()
+            return ""
         if renewed.outcome == "renewed":
             return None
-        return LoginNeeded(reason=renewed.reason)
+        return renewed.reason
 
     @property
     def _logs_in_itself(self) -> bool:

@@ -31,7 +31,7 @@ async def call(access: Access) -> str:
             return "done"
         needed = await access.refused(sent, status, headers.get_all("WWW-Authenticate") or ())
         if needed is not None:
-            return f"needs a login: {needed.reason}"
+            return f"needs a login: {needed}"
     return f"status {status}"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from auth.authorization import Authorization, authorization
 from search_mcp.auth import scopes
-from search_mcp.auth.access import LOOK_SECONDS, Access, LoginNeeded
+from search_mcp.auth.access import LOOK_SECONDS, Access
 from search_mcp.auth.errors import AuthError, Unavailable
 from search_mcp.auth.records import Login
 from search_mcp.auth.registration import Registration
@@ -157,7 +157,7 @@ def test_a_process_of_its_own_does_the_same(
 async def test_a_server_without_a_login_gets_no_token(store: LoginStore, settings: LoginSettings) -> None:
     opened = access(settings, store)
     assert await opened.token() is None
-    assert await opened.refused(None, 401, [CHALLENGE]) == LoginNeeded()
+    assert await opened.refused(None, 401, [CHALLENGE]) == ""
     assert not list(store.folder.glob("*.json"))
 
 
@@ -214,8 +214,7 @@ async def test_a_refused_token_that_cannot_be_renewed_needs_the_user(
     log_in(is_renewable=False)
     opened = access(settings, store)
     needed = await opened.refused(await opened.token(), 401, [CHALLENGE])
-    assert needed is not None
-    assert needed.reason == "the login has expired"
+    assert needed == "the login has expired"
 
 
 async def test_an_expired_token_that_cannot_be_renewed_needs_the_user(
@@ -225,8 +224,7 @@ async def test_an_expired_token_that_cannot_be_renewed_needs_the_user(
     opened = access(settings, store)
     assert await opened.token() is None
     needed = await opened.refused(None, 401, [CHALLENGE])
-    assert needed is not None
-    assert needed.reason == "the login has expired"
+    assert needed == "the login has expired"
 
 
 async def test_a_login_that_the_user_replaces_or_ends_elsewhere_is_noticed(
@@ -254,8 +252,7 @@ async def test_more_permissions_need_the_user_and_are_remembered(
     headers = ['Bearer error="insufficient_scope", scope="write"']
     for _ in range(2):
         needed = await opened.refused(await opened.token(), 403, headers)
-        assert needed is not None
-        assert needed.reason == "a call needs more permissions: write"
+        assert needed == "a call needs more permissions: write"
     login = store.read(settings)
     assert login is not None
     assert (login.wanted_scopes, login.missing_scopes) == (("read",), ("write",))
@@ -273,8 +270,8 @@ async def test_the_permissions_that_a_server_asks_for_are_bounded(
             await opened.token(), 403, [f'Bearer error="insufficient_scope", scope="{names}"']
         )
         assert needed is not None
-        assert len(needed.reason) < 300
-        assert "\u202e" not in needed.reason
+        assert len(needed) < 300
+        assert "\u202e" not in needed
     login = store.read(settings)
     assert login is not None
     assert login.missing_scopes[-1] == "9-99-\u202e"

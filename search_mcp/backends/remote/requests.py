@@ -31,7 +31,7 @@ class Login(Protocol):
     """The login at one server; see `auth.access.Access`, which is the only implementation besides `NoLogin`."""
 
     async def token(self) -> str | None: ...
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> object | None: ...
+    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> str | None: ...
 
 
 class NoLogin:
@@ -122,7 +122,7 @@ class Requests:
                 clause = str(exc)
             else:
                 if needed is not None:
-                    raise trouble.LoginNeededError(str(needed))
+                    raise trouble.LoginNeededError(needed)
                 if attempts < MOST_ATTEMPTS[status]:
                     continue
             raise RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
