@@ -106,7 +106,18 @@ async def log_in_by_credentials(
     Raises:
         AuthError: it failed.
     """
-    return await _Attempt(settings, store, run).by_credentials()
+
+    def act() -> Login:
+        fetcher = Fetcher(settings.url, settings.ca_file)
+        asked = fetcher.run(_challenge(settings.url))
+        with store.changing(settings) as change:
+            before = change.read()
+            steps = log_in_as_client(settings, reach=fetcher.reach, now=time.time(), challenge=asked, before=before)
+            login = fetcher.run(steps)
+            change.write(login)
+            return login
+
+    return await _stored(act, run)
 
 
 class Ended(Struct, frozen=True):
@@ -178,7 +189,7 @@ class _Attempt:
                 change.write(login)
                 return login
 
-        return await self._stored(act)
+        return await _stored(act, self._run)
 
     async def finish_in_browser(self, pending: Pending, answer: Answer) -> Login:
         """Finish the login, and show in the browser whether that succeeded."""
@@ -190,26 +201,12 @@ class _Attempt:
             await answer.show(*FAILED)
         return login
 
-    async def by_credentials(self) -> Login:
-        settings = self._settings
 
-        def act() -> Login:
-            fetcher = Fetcher(settings.url, settings.ca_file)
-            asked = fetcher.run(_challenge(settings.url))
-            with self._store.changing(settings) as change:
-                before = change.read()
-                steps = log_in_as_client(settings, reach=fetcher.reach, now=time.time(), challenge=asked, before=before)
-                login = fetcher.run(steps)
-                change.write(login)
-                return login
-
-        return await self._stored(act)
-
-    async def _stored(self, act: Callable[[], Login]) -> Login:
-        try:
-            return await self._run(act)
-        except OSError as exc:
-            raise AuthError(f"the login cannot be stored: {exc.strerror or exc}") from exc
+async def _stored(act: Callable[[], Login], run: RunBlocking) -> Login:
+    try:
+        return await run(act)
+    except OSError as exc:
+        raise AuthError(f"the login cannot be stored: {exc.strerror or exc}") from exc
 
 
 @asynccontextmanager

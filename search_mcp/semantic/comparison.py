@@ -19,7 +19,7 @@ from search_mcp.semantic.lines import Compared, Query
 from search_mcp.semantic.vector_store import VectorStore
 
 SHARED_BATCH = 32
-"""Texts looked up in the file in one step: another process may have encoded them."""
+"""Texts looked up in the file in one step, at least those of a batch: another process may have encoded them."""
 BUSY_SECONDS = 0.1
 """Pause while another process encodes."""
 RETRY_SECONDS = 60.0
@@ -191,7 +191,7 @@ class Comparison:
 
     def _take_stored(self) -> None:
         """Take vectors of the next texts that another process made."""
-        self._add(self._stored(self._missing[-max(SHARED_BATCH, self._encoder.batch) :]))
+        self._add(self._stored(self._missing[-SHARED_BATCH:]))
         self._missing = [text for text in self._missing if text not in self._rows.positions]
 
     def _encode(self, batch: Sequence[str]) -> None:
