@@ -10,8 +10,6 @@ from search_mcp.wire.structs import Struct
 
 VERSION = 1
 """Increased when the texts or the calculation change; it is part of the identity of vectors."""
-DIGITS = 3
-"""Digits of the result, fewer than differ from one run of a model to another."""
 MOST_UNRELATED = 0.95
 """Limit of the cosine of unrelated texts; the rest of the scale would be noise."""
 LEAST_FOUND = 0.75
@@ -77,7 +75,7 @@ def scale(rows: Any) -> Scale:
     of_texts, of_queries, of_foreign = numpy.split(rows, [len(TEXTS), len(TEXTS) + len(QUERIES)])
     cosines = of_queries @ of_texts.T
     others = cosines[~numpy.eye(len(TEXTS), dtype=bool)]
-    unrelated = min(max(round(float(numpy.median(others)), DIGITS), 0.0), MOST_UNRELATED)
+    unrelated = min(max(float(numpy.median(others)), 0.0), MOST_UNRELATED)
     return Scale(unrelated, _share_found(of_foreign, of_texts) >= LEAST_FOUND)
 
 

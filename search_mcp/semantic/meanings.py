@@ -32,9 +32,8 @@ MOST_MISSING = 0.1
 """Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
 MOST_UNANSWERED = 16
 """Queries to which the process owes an answer; it would answer further ones too late for their searches."""
-MOST_FAILURES = 3
-"""Processes that may end with an error, one after another; then none is started for some time."""
-RETRY_SECONDS = 600.0
+RETRY_SECONDS = 60.0
+"""Time after a failure in which no process is started."""
 
 
 _ANSWER: Any = Compared | Problem | Failure
@@ -111,7 +110,6 @@ class Meanings:
         self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
         self._unanswered: set[int] = set()
         self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
-        self._failures = 0  # one after another
         self._not_before = -math.inf  # a process is started
         self._reported = ""
 
@@ -175,7 +173,7 @@ class Meanings:
     def _open(self, first: Local | Address | None) -> None:
         self._is_opening, self._first = False, first
         if first is None:
-            self._note_failure()
+            self._not_before = self._clock() + RETRY_SECONDS
 
     def _start(self, first: Local | Address) -> None:
         try:
@@ -207,7 +205,6 @@ class Meanings:
             self._end_process()
             return
         if isinstance(answer, Failure):
-            self._failures = MOST_FAILURES  # a missing model or library: another process would fail alike
             self._fail(answer.failure)
             self._end_process()
         elif isinstance(answer, Problem):
@@ -215,7 +212,6 @@ class Meanings:
             if answer.problem:
                 self._report(answer.problem)
         else:
-            self._failures = 0
             self._unanswered.discard(answer.number)
             if (waiting := self._waiting.pop(answer.number, None)) is not None:
                 use, stop_timer, _ = waiting
@@ -234,14 +230,9 @@ class Meanings:
         return None if waiting is None else _meaning(answer, waiting[2])
 
     def _fail(self, why: str) -> None:
-        self._note_failure()
+        self._not_before = self._clock() + RETRY_SECONDS
         self.problem = why
         self._report(why)
-
-    def _note_failure(self) -> None:
-        self._failures += 1
-        if self._failures >= MOST_FAILURES:
-            self._not_before = self._clock() + RETRY_SECONDS
 
     def _report(self, why: str) -> None:
         if why != self._reported:

@@ -17,7 +17,6 @@ log = logging.getLogger(__name__)
 
 LONGEST_LINE = 16 << 20
 """Most bytes of a line that the process writes: enough for the similarities of three million texts."""
-LONGEST_ERROR_LINE = 1 << 16
 
 
 class VectorProcess:
@@ -84,7 +83,7 @@ class VectorProcess:
 
     def _read_errors(self) -> None:
         with _pipe(self._process.stderr) as pipe:
-            for line in iter(partial(pipe.readline, LONGEST_ERROR_LINE), b""):
+            for line in iter(partial(pipe.readline, LONGEST_LINE), b""):
                 if text := line.decode(errors="replace").strip():
                     self._stderr_tail = text[:500]
                     log.debug("= search by meaning: %s", self._stderr_tail)

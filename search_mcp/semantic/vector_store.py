@@ -17,9 +17,8 @@ from search_mcp.files import first_irregular, make_private
 FORMAT = 1
 """The `user_version` of the database; a file of another format is made anew."""
 MOST_VECTORS = 40_000
-"""Vectors that are kept, of all models: about 45 MB with 384 numbers. The longest unused are removed first."""
-PRUNE_WRITES = 100
-"""They are removed with the first write of a process, and after as many again: it reads the whole file."""
+"""Vectors that are kept, of all models: about 45 MB with 384 numbers. The longest unused are removed by the first write
+of a process, because that reads the whole file."""
 BUSY_SECONDS = 2.0
 """Time that a read or a write waits for another process."""
 DAY_SECONDS = 86_400
@@ -39,7 +38,7 @@ class VectorStore:
         self, path: Path, model: str, wall_clock: Callable[[], float] = time.time, most_vectors: int = MOST_VECTORS
     ) -> None:
         self._path, self._model, self._wall_clock, self._most_vectors = path, model, wall_clock, most_vectors
-        self._writes = 0
+        self._is_pruned = False
 
     def read(self, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the vectors of those texts that have one, and mark these as used today.
@@ -71,9 +70,9 @@ class VectorStore:
         rows = [(self._model, _digest(text), vector, self._day) for text, vector in vectors.items()]
         with self._opened() as database:
             database.executemany(_INSERT, rows)
-            if self._writes % PRUNE_WRITES == 0:
+            if not self._is_pruned:
                 database.execute(_PRUNE, (self._most_vectors,))
-        self._writes += 1
+        self._is_pruned = True
 
     @property
     def _day(self) -> int:
