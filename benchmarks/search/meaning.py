@@ -39,8 +39,8 @@ def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
         comparison = Comparison(encoder, store, folder / "vectors.lock")
         comparison.use(0, texts)
         while not comparison.is_complete:
-            comparison.encode_some()
-            comparison.finish()
+            if (make := comparison.begin()) is not None:
+                comparison.finish(make())
         return lambda query: array("f", comparison.compare(Query(0, 0, query, 0)).similarities)
 
     return compare_with

@@ -4,12 +4,10 @@ Several processes share the file of vectors: one of them at a time encodes a bat
 """
 
 import contextlib
-import queue
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +79,6 @@ class Comparison:
         self._due = 0.0  # when texts are encoded again
         self._of_encoder = self._of_file = ""
         self._under_way: tuple[Sequence[str], contextlib.ExitStack] | None = None  # a batch, and the lock
-        self._encoded: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its vectors, or an exception
-        self.on_encoded: Callable[[], None] = _nothing  # called by that thread; `finish` is to be called then
 
     @property
     def problem(self) -> str:
@@ -95,7 +91,7 @@ class Comparison:
 
     @property
     def is_encoding(self) -> bool:
-        """Whether another thread makes vectors."""
+        """Whether the vectors of a batch are being made."""
         return self._under_way is not None
 
     @property
@@ -170,10 +166,11 @@ class Comparison:
         self._of_encoder = ""
         return vector
 
-    def encode_some(self) -> None:
-        """Begin to make the vectors of a few texts, unless another process is doing so.
+    def begin(self) -> Callable[[], Any] | None:
+        """Return a function that makes the vectors of a few texts; `finish` takes its result.
 
-        Another thread encodes them, so that queries do not wait; the lock is held meanwhile.
+        Another thread can run it, so that queries do not wait. The lock is held until `finish`; without the lock, which
+        another process has, and without texts, there is no function.
         """
         with contextlib.ExitStack() as held:
             try:
@@ -181,36 +178,30 @@ class Comparison:
             except TimeoutError:
                 self._take_stored()
                 self._due = self._clock() + BUSY_SECONDS
-                return
+                return None
             self._due = 0.0
             self._take_stored()
-            if batch := self._missing[-self._encoder.batch :]:
-                self._under_way = batch, held.pop_all()
-                # A daemon: a process that ends does not wait for an answer.
-                threading.Thread(target=self._encode, args=(batch,), name="texts", daemon=True).start()
+            batch = self._missing[-self._encoder.batch :]
+            if not batch:
+                return None
+            self._under_way = batch, held.pop_all()
+        return partial(_encoded, self._encoder, batch)
 
     def _take_stored(self) -> None:
         """Take vectors of the next texts that another process made."""
         self._add(self._stored(self._missing[-SHARED_BATCH:]))
         self._missing = [text for text in self._missing if text not in self._rows.positions]
 
-    def _encode(self, batch: Sequence[str]) -> None:
-        try:
-            self._encoded.put(self._encoder.texts(batch))
-        except Exception as exc:  # raised again by the thread that takes it
-            self._encoded.put(exc)
-        self.on_encoded()
-
-    def finish(self) -> None:
-        """Take the vectors that another thread made.
+    def finish(self, encoded: Any) -> None:
+        """Take the vectors that were made.
 
         Raises:
             ChangedError: the process must end.
         """
-        if self._under_way is not None:
-            (batch, held), self._under_way = self._under_way, None
-            with held:
-                self._take(batch, self._encoded.get())
+        assert self._under_way is not None
+        (batch, held), self._under_way = self._under_way, None
+        with held:
+            self._take(batch, encoded)
 
     def _take(self, batch: Sequence[str], encoded: Any) -> None:
         if isinstance(encoded, EncodingError):
@@ -252,5 +243,9 @@ class Comparison:
         self._of_file = f"vectors are not kept on disk: {exc}"
 
 
-def _nothing() -> None:
-    """Do nothing: no other thread encodes."""
+def _encoded(encoder: TextEncoder, batch: Sequence[str]) -> Any:
+    """Return the vectors of some texts, or the exception."""
+    try:
+        return encoder.texts(batch)
+    except Exception as exc:  # raised again by `finish`
+        return exc

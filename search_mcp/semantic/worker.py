@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from search_mcp.semantic.comparison import Comparison
 from search_mcp.semantic.encoding import ChangedError, TextEncoder
@@ -29,20 +29,28 @@ ENDING_SECONDS = 5.0
 CHUNK = 1 << 16
 """Bytes read at once."""
 NICENESS = 19
-_ENCODED = b""
-"""A line of this process to itself: another thread has encoded a batch."""
 _OPENING: Any = Local | Address
 _REQUEST: Any = Texts | Forget | Query
 
 
-def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write: Callable[[bytes], None]) -> None:
+class _Encoded(NamedTuple):
+    """The vectors of a batch, or an exception."""
+
+    result: Any
+
+
+Lines: TypeAlias = "queue.SimpleQueue[bytes | _Encoded | None]"
+"""The lines of stdin, and the batches of another thread; `None` at the end."""
+
+
+def run(comparison: Comparison, lines: Lines, write: Callable[[bytes], None]) -> None:
     """Answer lines until there is no further one, or none for a long time; make vectors between them.
 
     Raises:
         ChangedError: another model makes the vectors than those in the file.
     """
     reported, asked_at = "", time.monotonic()
-    comparison.on_encoded = lambda: lines.put(_ENCODED)
+    thread: threading.Thread | None = None
     while True:
         if comparison.problem != reported:
             reported = comparison.problem
@@ -59,14 +67,16 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
         except queue.Empty:
             if rests and time.monotonic() >= asked_at + IDLE_SECONDS:
                 return
-            if not comparison.is_complete:
-                comparison.encode_some()
+            if not comparison.is_complete and (encode := comparison.begin()) is not None:
+                thread = threading.Thread(target=_encode, args=(encode, lines), name="texts", daemon=True)
+                thread.start()
             continue
         if line is None:
-            comparison.finish()  # a library must not calculate while the process ends
+            if thread is not None:
+                thread.join()  # a library must not calculate while the process ends
             return
-        if line == _ENCODED:
-            comparison.finish()
+        if isinstance(line, _Encoded):
+            comparison.finish(line.result)
             continue
         asked_at = time.monotonic()
         asked: Texts | Forget | Query = payload.typed(line, _REQUEST)
@@ -78,6 +88,10 @@ def run(comparison: Comparison, lines: "queue.SimpleQueue[bytes | None]", write:
             write(payload.encode_bytes(comparison.compare(asked)) + b"\n")
 
 
+def _encode(encode: Callable[[], Any], lines: Lines) -> None:
+    lines.put(_Encoded(encode()))
+
+
 def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> None:
     """Load the model or prepare the address that the first line names, and answer the other lines."""
     if hasattr(os, "nice"):  # on Windows, the process is started with a low priority
@@ -85,7 +99,7 @@ def main(file: Path, given: Iterator[bytes], write: Callable[[bytes], None]) -> 
     first = next(given, None)
     if first is None:
         return
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    lines: Lines = queue.SimpleQueue()
     encoders: list[TextEncoder] = []
     # Before the model is loaded: the end of the input ends that, too.
     threading.Thread(target=_read, args=(given, lines, encoders), name="stdin", daemon=True).start()
@@ -117,7 +131,7 @@ def encoder_of(opening: Local | Address, file: Path) -> TextEncoder:
     return loaded(Path(opening.folder))
 
 
-def _read(given: Iterator[bytes], lines: "queue.SimpleQueue[bytes | None]", encoders: Sequence[TextEncoder]) -> None:
+def _read(given: Iterator[bytes], lines: Lines, encoders: Sequence[TextEncoder]) -> None:
     for line in given:
         lines.put(line)
     lines.put(None)

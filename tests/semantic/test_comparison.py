@@ -29,8 +29,8 @@ def complete(comparison: Comparison) -> None:
 
 
 def encode(comparison: Comparison) -> None:
-    comparison.encode_some()
-    comparison.finish()
+    if (make := comparison.begin()) is not None:
+        comparison.finish(make())
 
 
 def test_a_query_is_compared_with_the_texts_that_have_a_vector(place: Place) -> None:
@@ -74,7 +74,7 @@ def test_one_process_encodes_at_a_time(place: Place) -> None:
     comparison, encoder = place.comparison()
     comparison.use(1, TEXTS)
     with locked(place.lock, 1.0):
-        comparison.encode_some()
+        assert comparison.begin() is None
         assert 0 < comparison.pause <= comparing.BUSY_SECONDS
     assert encoder.encoded == 0
     complete(comparison)

@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Place:
 def test_an_idle_process_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "IDLE_SECONDS", 0.01)
     comparison, encoder = place.comparison()
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    lines: worker.Lines = queue.SimpleQueue()
     lines.put(payload.encode_bytes(Texts(1, TEXTS)))
     worker.run(comparison, lines, lambda _line: None)
     assert encoder.encoded == 5
@@ -39,7 +39,7 @@ def test_a_process_that_cannot_make_vectors_reports_it_and_ends_when_idle(
     encoder = Failing(place.folder, place.model)
     encoder.why = "no connection"
     comparison = Comparison(encoder, VectorStore(place.file, encoder.identity), place.lock)
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    lines: worker.Lines = queue.SimpleQueue()
     for request in (Texts(1, TEXTS), Forget(2), Query(7, 1, "time", 1)):
         lines.put(payload.encode_bytes(request))
     written: list[bytes] = []
