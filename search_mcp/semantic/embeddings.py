@@ -8,7 +8,6 @@ a text. Lengths are not 1 everywhere.
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from search_mcp.http.failures import LONGEST_RETRY_AFTER_SECONDS, QUOTED, quoted, retry_after

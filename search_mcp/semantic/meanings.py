@@ -118,13 +118,11 @@ class Meanings:
         """Whether a process runs, or may be started."""
         return self._running is not None or (not self._has_ended and self._clock() >= self._not_before)
 
-    def ask(
-        self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS
-    ) -> Callable[[], None]:
-        """Give the meaning of a query to a function, once: `None` if there is none in time. Return what stops that."""
+    def ask(self, catalogue: Comparable, query: str, use: Use, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        """Give the meaning of a query to a function, once: `None` if there is none in time."""
         if (running := self._started()) is None or len(self._unanswered) >= MOST_UNANSWERED:
             use(None)
-            return _nothing
+            return
         number, sent = next(self._numbers), self._send_texts(running, catalogue)
 
         def give_up() -> None:
@@ -136,7 +134,6 @@ class Meanings:
         text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
         running.send(Query(number, sent.number, text, POOL))
         self._unanswered.add(number)
-        return stop
 
     def end(self) -> None:
         """End the process, and start none later; queries that wait get no meaning."""
@@ -257,7 +254,3 @@ def _meaning(answer: Compared, sent: _Sent) -> Meaning | None:
     nearest = [sent.names[position] for position in answer.nearest]
     similarities = Similarities(sent.positions, array("f", answer.similarities))
     return Meaning(similarities, nearest, answer.knows_all_languages)
-
-
-def _nothing() -> None:
-    """Do nothing: the meaning was given."""

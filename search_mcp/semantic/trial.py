@@ -67,6 +67,8 @@ def _compared(folder: Path, vectors: Path) -> Compared:
                 if not answer.missing:
                     return answer
                 process.send(Query(1, 1, QUERY, 2))  # the texts have no vectors yet
+    except ValueError as exc:
+        raise ModelError(f"its process wrote a wrong line: {exc}") from exc
     except queue.Empty:
         raise ModelError(f"its process does not answer within {PATIENCE_SECONDS:g} s") from None
     finally:

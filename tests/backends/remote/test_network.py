@@ -86,7 +86,7 @@ async def test_an_untrusted_certificate(secure: Scripted) -> None:
 async def test_certificates_that_cannot_be_read(secure: Scripted, tmp_path: Path) -> None:
     async with reached(at(secure.url, ca_file=str(tmp_path / "none.pem"))) as there:
         await there.state(State.BACKING_OFF)
-        assert " cannot be read" in str(there.supervisor.status.reason)
+        assert '"caFile" (' in str(there.supervisor.status.reason)
 
 
 @pytest.mark.parametrize("credentials", ["", "user:word"])
