@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.config import identity
-from search_mcp.config.command_line import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Config, Embeddings, Held, ServerConfig
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
@@ -120,7 +120,7 @@ class Gate:
         for server in self._held:
             if server.enabled and (server.name, server.program) not in self._reported:
                 self._reported.add((server.name, server.program))
-                line = command_line(server)
+                line = held_command(server)
                 log.warning("! %s: held: %s. The %s: %s", server.name, server.held, server.noun, line)
 
     def remember_held(self) -> None:

@@ -12,7 +12,7 @@ from search_mcp.catalog.in_common import InCommon
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
-from search_mcp.config.command_line import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.model.errors import NotRunning, NotStarting
@@ -85,7 +85,7 @@ class Servers:
         config = self.configs[server]
         if config.enabled and config.held is not None:
             held = config.held
-            return Status(server, State.HELD, held.reason, command=command_line(config), remedy=held.remedy)
+            return Status(server, State.HELD, held.reason, command=held_command(config), remedy=held.remedy)
         remedy = config.command_for("enable")
         return Status(server, State.DISABLED, "it is disabled in the configuration", remedy=remedy)
 

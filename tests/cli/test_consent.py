@@ -20,7 +20,7 @@ from search_mcp.cli.files import configuring
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing
-from search_mcp.config.command_line import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Held
 from search_mcp.wire import structs
 
@@ -529,7 +529,7 @@ def test_an_address_is_shown_in_the_place_of_a_command() -> None:
         text, source="f", variables={}, home="/", config_dir="/", python="/usr/bin/python3"
     ).servers
     assert command_lines.short(server) == "https://x/mcp?token=***"
-    assert command_line(server) == "https://${HOST:-x}/mcp?token=***"
+    assert held_command(server) == "https://${HOST:-x}/mcp?token=***"
     assert command_lines.as_json(server)["program"] == ["url: https://${HOST:-x}/mcp?token=***", "oauth: off"]
     assert start_remedies.of_failed(structs.replace(server, problem=None)) is None
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from config.samples import VARIABLES, parse
 from search_mcp.config import entries, identity, parsing, sources
-from search_mcp.config.command_line import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.placeholders import Expansion, Places, Source, references
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import is_secret
@@ -319,7 +319,7 @@ def test_files_of_others_are_marked() -> None:
 
 
 def test_a_held_command_is_shown_with_its_sources() -> None:
-    line = command_line(_server({"command": "a", "env": {"TOKEN": "${command:curl evil}"}}))
+    line = held_command(_server({"command": "a", "env": {"TOKEN": "${command:curl evil}"}}))
     assert line == "a; env.TOKEN is from command: curl evil"
 
 

@@ -1,4 +1,4 @@
-"""The command or address of a server as a person decides on it: with placeholders and without secrets."""
+"""The command or address of a held server on one line, as a person decides on it."""
 
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import shown_text, shown_url, shown_words
@@ -8,7 +8,7 @@ LONGEST_COMMAND = 300
 """Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
 
 
-def command_line(server: ServerConfig) -> str:
+def held_command(server: ServerConfig) -> str:
     """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened.
 
     The commands and files that its secrets come from follow.
