@@ -71,13 +71,12 @@ def _serve_shared(arguments: Sequence[str]) -> int | None:
     """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
     from search_mcp.engine import setting
 
-    file = setting.shared_file(arguments, os.environ)
-    if file is None:
+    options = setting.plain_options(arguments)
+    if options is None or (file := setting.shared_file(options, os.environ)) is None:
         return None
     from search_mcp.engine import relay
 
-    options = setting.plain_options(arguments) or {}
-    return relay.run(arguments, options, file, WAITING if os.isatty(0) else "")
+    return relay.run(options, file, WAITING if os.isatty(0) else "")
 
 
 def serve_alone(arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ import os
 import select
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from search_mcp.engine import joining
 from search_mcp.engine.hello import introduction
@@ -38,11 +38,11 @@ LAST_ANSWERS_SECONDS = 8.0
 """Time for an engine to end the connection after the client's last message; it allows itself six."""
 
 
-def run(arguments: Sequence[str], options: Mapping[str, str], file: str, greeting: str = "") -> int | None:
+def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None:
     """Serve the client through an engine; `None` if this process has to.
 
-    `arguments` are those of `serve`, `options` the same by name, `file` is the configuration, and `greeting` a text for
-    stderr once there is an engine.
+    `options` are those of `serve`, `file` is the configuration, and `greeting` a text for stderr once there is an
+    engine.
     """
     if not is_supported(sys.platform):
         say(SERVES_ALONE.format("not supported on this system"))
@@ -67,7 +67,7 @@ def run(arguments: Sequence[str], options: Mapping[str, str], file: str, greetin
             say(SERVES_ALONE.format(exc))
             from search_mcp.engine.starting import start_own
 
-            incoming, outgoing = start_own(arguments)
+            incoming, outgoing = start_own([word for option in options.items() for word in option])
             return Piped(incoming, outgoing, {})
 
     return Relay(joined, again, 0, 1).run()
@@ -136,7 +136,7 @@ class Relay:
                 self._read_engine(self._engine)
             if self._stdin in ready and not self._is_client_done:
                 self._read_client()
-            if ready.get(self._stdout, 0) & ~select.POLLOUT:
+            if ready.get(self._stdout, 0) & ~select.POLLOUT:  # more than room: the other end is closed
                 self._is_client_gone = True
             self._send()
             self._write_out()

@@ -16,11 +16,8 @@ FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 FILE_NAME = "mcp-servers.json"
 
 
-def shared_file(arguments: Sequence[str], variables: Mapping[str, str]) -> str | None:
-    """Return the configuration file of `serve` if it asks for a shared engine; `arguments` are those of `serve`."""
-    options = plain_options(arguments)
-    if options is None:
-        return None
+def shared_file(options: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
+    """Return the configuration file of `serve` with these options if it asks for a shared engine."""
     explicit = options.get("--config") or variables.get(FILE_VARIABLE)
     if explicit:
         path = _at_home(explicit, variables)

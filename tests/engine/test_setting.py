@@ -57,13 +57,12 @@ def test_the_file_is_the_one_that_serve_uses(tmp_path: Path, monkeypatch: pytest
     variables = {"HOME": str(tmp_path)}
     named = tmp_path / "named.json"
     named.write_text(SHARED)
-    assert shared_file(["--config", "named.json"], variables) == "named.json"
-    assert shared_file(["--config", "~/named.json"], variables) == str(named)
-    assert shared_file([], {**variables, "SEARCH_MCP_CONFIG": str(named)}) == str(named)
-    assert shared_file(["--config", "nothing.json"], variables) is None
-    assert shared_file(["--config", str(tmp_path)], variables) is None
-    assert shared_file([], variables) is None
-    assert shared_file(["--nonsense"], variables) is None
+    assert shared_file({"--config": "named.json"}, variables) == "named.json"
+    assert shared_file({"--config": "~/named.json"}, variables) == str(named)
+    assert shared_file({}, {**variables, "SEARCH_MCP_CONFIG": str(named)}) == str(named)
+    assert shared_file({"--config": "nothing.json"}, variables) is None
+    assert shared_file({"--config": str(tmp_path)}, variables) is None
+    assert shared_file({}, variables) is None
 
 
 @pytest.mark.skipif("sys.platform != 'linux'", reason="the folder of the user's own file is named by a variable")
@@ -78,9 +77,9 @@ def test_the_users_own_file_counts_where_the_folder_has_one_that_is_not_trusted(
     own = tmp_path / "own" / "search-mcp" / "mcp-servers.json"
     own.parent.mkdir(parents=True)
     own.write_text(SHARED)
-    assert shared_file([], {}) == str(own)
+    assert shared_file({}, {}) == str(own)
     (project / "config" / "mcp-servers.json").write_text(json.dumps({"mcpServers": {}}))
-    assert shared_file([], {}) == str(own)
+    assert shared_file({}, {}) == str(own)
     own.unlink()
     (project / "config" / "mcp-servers.json").write_text(SHARED)
-    assert shared_file([], {}) is None
+    assert shared_file({}, {}) is None
