@@ -99,7 +99,7 @@ class ServerCalls:
             call = limited(call, seconds, at_most, self._later, partial(self._late, self._held))
         self._pass_on(call, target)
 
-    def _without_secrets(self, outcome: Outcome) -> Outcome:
+    def _without_secrets(self, outcome: Outcome | None) -> Outcome | None:
         """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
         return PeerError(redacted(outcome.error, self._config.secrets)) if isinstance(outcome, PeerError) else outcome
 

@@ -44,7 +44,7 @@ class _Limit:
         self._restart()
         if at_most is not None:
             self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
-        call.reply.ends.append(self._end)
+        call.reply.steps.append(self._stop)
 
     def _restart(self) -> None:
         self._stop_timer()
@@ -66,7 +66,8 @@ class _Limit:
     def _expire(self, how: str) -> None:
         self._reply.give_up(self._error(self._reply, how), encode("timed out"))
 
-    def _end(self, _outcome: Outcome | None) -> None:
+    def _stop(self, outcome: Outcome | None) -> Outcome | None:
         self._seconds = None  # a task's progress may come after the answer, and must not restart the timer
         self._stop_timer()
         self._stop_last_timer()
+        return outcome

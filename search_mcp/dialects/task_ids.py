@@ -88,7 +88,7 @@ class _Translation(Struct, eq=False):
         """Return the server's id of a task."""
         return self.servers.get(task, task)
 
-    def answer(self, outcome: Result | WireError) -> Result | WireError:
+    def answer(self, outcome: Result | WireError | None) -> Result | WireError | None:
         return Result(renamed(outcome.fields(), self.back)) if isinstance(outcome, Result) else outcome
 
     def report(self, progress: Fields) -> None:

@@ -47,7 +47,7 @@ class OutcomeSteps:
         self.of_tool_call: Sequence[Step] = (self._note_uris, self._explain_or_translate)
         self.of_tool_call_as_task: Sequence[Step] = (self._note_uris, explain_arguments, self._translate_tasks)
 
-    def read(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+    def read(self, forwarded: Forwarded, outcome: Outcome | None) -> Outcome | None:
         """Take an outcome through all steps."""
         if isinstance(outcome, Result):
             for step in forwarded.steps:

@@ -35,7 +35,7 @@ class SkillSearch:
         self._call.reply.steps.append(partial(self._take, server))
         self._forwarding.forward(server, self._call, self._call.target)
 
-    def _take(self, server: str, outcome: Outcome) -> Outcome | None:
+    def _take(self, server: str, outcome: Outcome | None) -> Outcome | None:
         if isinstance(outcome, Result):
             if self._servers.resources.note_skill(server, self._call.target):
                 return outcome  # else its files would be read at another server

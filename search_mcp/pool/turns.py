@@ -117,7 +117,6 @@ class Turns:
         self._passed += 1
         turn.has_log_level = turn.call.caller.log_level is not None
         self._with_log_level += turn.has_log_level
-        turn.call.reply.ends.append(turn.end)
         turn.begin()
 
     def _fill(self) -> None:
@@ -157,11 +156,12 @@ class Turn(Struct, eq=False):
         report = self.report if self.call.report is not None else None
         self.turns.pass_on(replace(self.call, report=report), self.target)
 
-    def _read(self, outcome: Outcome) -> Outcome | None:
-        if not self.turns.is_moved(self.call, outcome):
-            return outcome
-        self.begin()
-        return None
+    def _read(self, outcome: Outcome | None) -> Outcome | None:
+        if outcome is not None and self.turns.is_moved(self.call, outcome):
+            self.begin()
+            return None
+        self.turns.end(self)
+        return outcome
 
     def report(self, progress: Fields) -> None:
         if not self.turns.drops_progress and self.call.report is not None:
@@ -170,10 +170,6 @@ class Turn(Struct, eq=False):
     def withdraw(self, _reason: Reason) -> None:
         """Let the call wait no longer."""
         self.turns.withdraw(self)
-
-    def end(self, _outcome: Outcome | None) -> None:
-        """Record that the call is no longer with the server."""
-        self.turns.end(self)
 
 
 class KeptNews:

@@ -96,7 +96,7 @@ class ClientResults:
 
     # Results on their way
 
-    def shorten(self, shortening: Shortening, reply: Pending[Outcome], outcome: Outcome) -> Outcome | None:
+    def shorten(self, shortening: Shortening, reply: Pending[Outcome], outcome: Outcome | None) -> Outcome | None:
         """Have a result shortened first, if it is long: a step of a reply."""
         # A text has no more characters than its JSON has bytes.
         if not isinstance(outcome, Result) or outcome.type != "complete" or _size(outcome) <= shortening.limit:

@@ -16,10 +16,6 @@ Cancel: TypeAlias = Callable[[Reason], None]
 """Cancels work in progress; does nothing once the work is done."""
 
 
-def cancel_nothing(_reason: Reason) -> None:
-    """Do nothing: there is nothing to cancel."""
-
-
 RECEIVED_REQUESTS = 65_536
 """Most requests of the other side that may be open at once; an open call takes about 3 kB."""
 RECEIVED_BYTES = 256 << 20

@@ -9,10 +9,14 @@ from collections.abc import Callable
 from typing import Any, Generic, cast
 
 from search_mcp.wire.errors import InternalError
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.inflight import Cancel, Reason
 from search_mcp.wire.structs import Struct, T, field
 
 log = logging.getLogger(__name__)
+
+
+def _nothing(_reason: Reason) -> None:
+    """Cancel nothing: no work is under way."""
 
 
 class Pending(Struct, Generic[T], eq=False):
@@ -24,11 +28,11 @@ class Pending(Struct, Generic[T], eq=False):
 
     answer: Callable[[T], None] | None
     """Takes the answer; `None` once that was given, or is no longer wanted."""
-    cancel_work: Cancel = cancel_nothing
+    cancel_work: Cancel = _nothing
     """Cancels what the answer waits for now; set before that begins."""
-    steps: list[Callable[[T], T | None]] = field(default_factory=list)
-    """The steps that an outcome passes through, the newest first. A step returns the outcome, changed or not, or `None`
-    if more work has to be done for the answer."""
+    steps: list[Callable[[T | None], T | None]] = field(default_factory=list)
+    """The steps that an outcome passes through, the newest first; a cancellation passes them as `None`. A step returns
+    the outcome, changed or not, or `None` if more work has to be done for the answer."""
     ends: list[Callable[[T | None], None]] = field(default_factory=list)
     """Functions that are called at the end, the newest first: with the answer, after it was given, or with `None`."""
 
@@ -41,7 +45,7 @@ class Pending(Struct, Generic[T], eq=False):
         """Answer with an outcome of the work; ignored if it is over."""
         if self.answer is None:
             return
-        self.cancel_work = cancel_nothing
+        self.cancel_work = _nothing
         while self.steps:
             try:
                 changed = self.steps.pop()(outcome)
@@ -63,15 +67,17 @@ class Pending(Struct, Generic[T], eq=False):
         """Cancel the work; there will be no answer."""
         if self.answer is None:
             return
-        cancel, ends = self.cancel_work, self.ends
-        self.answer, self.cancel_work, self.steps, self.ends = None, cancel_nothing, [], []
+        cancel, steps, ends = self.cancel_work, self.steps, self.ends
+        self.answer, self.cancel_work, self.steps, self.ends = None, _nothing, [], []
         cancel(reason)
+        for step in reversed(steps):
+            step(None)
         for end in reversed(ends):
             end(None)
 
     def give_up(self, outcome: T, reason: Reason = None) -> None:
         """Cancel the work, and answer without it."""
-        cancel, self.cancel_work = self.cancel_work, cancel_nothing
+        cancel, self.cancel_work = self.cancel_work, _nothing
         cancel(reason)
         self(outcome)
 

@@ -30,7 +30,9 @@ class Client:
     def gets(self, kind: str, outcome: Outcome) -> Outcome:
         item = TOOL if "tool" in kind else None
         forwarded = Forwarded("a", getattr(self.steps, kind), frozenset({"secret"}), "a.b", {}, item)
-        return self.steps.read(forwarded, outcome)
+        read = self.steps.read(forwarded, outcome)
+        assert read is not None
+        return read
 
 
 @pytest.fixture

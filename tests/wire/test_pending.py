@@ -54,11 +54,11 @@ def test_work_that_is_given_up_is_cancelled_before_the_answer(request_: Request)
 
 
 def test_an_outcome_passes_through_the_steps_the_newest_first(request_: Request) -> None:
-    def twice(outcome: Outcome) -> Outcome:
+    def twice(outcome: Outcome | None) -> Outcome:
         assert isinstance(outcome, int)
         return 2 * outcome
 
-    def one_more(outcome: Outcome) -> Outcome:
+    def one_more(outcome: Outcome | None) -> Outcome:
         assert isinstance(outcome, int)
         return outcome + 1
 
@@ -67,8 +67,18 @@ def test_an_outcome_passes_through_the_steps_the_newest_first(request_: Request)
     assert request_.log == [4, ("end", 4)]
 
 
+def test_a_cancellation_passes_the_steps_that_are_left(request_: Request) -> None:
+    def hears(outcome: Outcome | None) -> Outcome | None:
+        request_.log.append(("passes", outcome))
+        return outcome
+
+    request_.reply.steps.append(hears)
+    request_.reply.cancel()
+    assert request_.log == [("cancelled", None), ("passes", None), ("end", None)]
+
+
 def test_a_step_may_need_more_work_which_is_cancelled_in_place_of_the_work_before(request_: Request) -> None:
-    def ask_another(_outcome: Outcome) -> None:
+    def ask_another(_outcome: Outcome | None) -> None:
         request_.reply.cancel_work = lambda reason: request_.log.append(("another", reason))
 
     request_.reply.steps.append(ask_another)
@@ -79,7 +89,7 @@ def test_a_step_may_need_more_work_which_is_cancelled_in_place_of_the_work_befor
 
 
 def test_a_step_may_go_on_with_more_work_that_is_done_at_once(request_: Request) -> None:
-    def ask_another(_outcome: Outcome) -> None:
+    def ask_another(_outcome: Outcome | None) -> None:
         request_.reply(2)
 
     request_.reply.steps.append(ask_another)
@@ -88,7 +98,7 @@ def test_a_step_may_go_on_with_more_work_that_is_done_at_once(request_: Request)
 
 
 def test_a_bug_in_a_step_is_answered(request_: Request) -> None:
-    def breaks(_outcome: Outcome) -> Outcome:
+    def breaks(_outcome: Outcome | None) -> Outcome:
         raise RuntimeError
 
     request_.reply.steps.append(breaks)

@@ -239,11 +239,10 @@ class BackLegacy:
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
         relayed = _RelayedQuestion(self, self._peer, request, params, token, caller)
-        answer: Pending[Result | WireError] = Pending(relayed.answer)
-        answer.ends.append(lambda _answer: self._stop_asking(call))
-        request.cancel = answer.cancel
+        question = relayed.question(self._server, ask, without_own_keys(meta, names.PROGRESS_TOKEN))
+        question.answer.ends.append(lambda _answer: self._stop_asking(call))
+        request.cancel = question.answer.cancel
         self._start_asking(call)
-        question = relayed.question(self._server, ask, without_own_keys(meta, names.PROGRESS_TOKEN), answer)
         caller.ask(question, call)
 
     def _admitted(self, ask: Ask, params: Fields) -> Fields:
@@ -331,11 +330,11 @@ class _RelayedQuestion(Struct, eq=False):
     caller: Caller
     """The client that is asked."""
 
-    def question(self, server: str, ask: Ask, meta: Fields | None, answer: Pending[Result | WireError]) -> Question:
+    def question(self, server: str, ask: Ask, meta: Fields | None) -> Question:
         """Write the request as a question to the client."""
         report = self.report if self.token is not None else None
         follow = self.follow if "task" in self.params else None
-        return Question(server, ask, self.params, meta, answer, report, follow)
+        return Question(server, ask, self.params, meta, Pending(self.answer), report, follow)
 
     def answer(self, answer: Result | WireError) -> None:
         """Answer the backend as the client did."""

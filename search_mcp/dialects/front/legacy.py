@@ -232,9 +232,7 @@ class FrontLegacy:
         elif isinstance(answer, ErrorObject):
             question.answer(PeerError(answer))
         else:
-            # The client may have made a task of the question.
-            task = task_made(payload.object_or_empty(answer)) if question.follow is not None else None
-            if task is not None and question.follow is not None:
+            if question.follow is not None and (task := task_made(payload.object_or_empty(answer))) is not None:
                 self._tasks[task] = question.follow
             question.answer(Result(answer))
 
