@@ -11,6 +11,7 @@ from conversations.words import accept, elicit, text
 from search_mcp.gateway.skills import SkillSearch
 from search_mcp.model.calls import Call
 from search_mcp.wire.inflight import Request
+from search_mcp.wire.pending import Pending
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,14 @@ def is_cancelled(pair: Pair) -> None:
     served.is_cancelled()
 
 
+def is_listed(pair: Pair) -> None:
+    assert pair.front.asks("tools/list").result()["tools"]
+
+
+def is_searched(pair: Pair) -> None:
+    assert pair.front.calls("search_tools", query="echo").result()["content"]
+
+
 def asks_something(pair: Pair) -> None:
     call = pair.front.calls("alpha.greet")
     pair.alpha.is_called("greet")
@@ -68,14 +77,24 @@ def test_a_question_that_is_refused_at_once_is_gone(pair: Pair) -> None:
     assert "error" in pair.alpha.next().body
     served.returns(text("hello"))
     call.gets(text("hello"))
-    assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | Pending)] == []
 
 
-@pytest.mark.parametrize("happens", [is_answered, is_refused, is_reported_on, is_cancelled, asks_something])
+@pytest.mark.parametrize(
+    "happens", [is_answered, is_refused, is_reported_on, is_cancelled, is_listed, is_searched, asks_something]
+)
 def test_a_call_that_is_over_is_gone(pair: Pair, happens: Callable[[Pair], None]) -> None:
     pair.front.opens(elicitation={})
     happens(pair)
-    assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | Pending)] == []
+
+
+@pytest.mark.parametrize("happens", [is_answered, is_reported_on, is_cancelled, asks_something])
+def test_a_call_with_a_time_limit_that_is_over_is_gone(pair: Pair, happens: Callable[[Pair], None]) -> None:
+    pair.alpha.config = {"call_timeout_seconds": 10.0, "max_call_seconds": 20.0}
+    pair.front.opens(elicitation={})
+    happens(pair)
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | Pending)] == []
 
 
 @pytest.mark.parametrize("is_found", [True, False])
@@ -94,4 +113,4 @@ def test_a_search_for_a_skill_that_is_over_is_gone(pair: Pair, *, is_found: bool
     else:
         served.fails(-32602, "no such skill")
         getting.fails(-32602)
-    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | SkillSearch)] == []
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | Pending | SkillSearch)] == []
