@@ -164,11 +164,6 @@ SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"  # of the experimental tasks; relayed
 REQUEST_KEYS: Final = (PROGRESS_TOKEN, VERSION_KEY, CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY)
 
-TRUNCATED: Final = "search-mcp/truncated"
-"""Our own key in the `_meta` of a result that was shortened: its whole length, and its handle."""
-RESULT_URI: Final = "search-mcp://result/"
-"""The beginning of the URIs of shortened results."""
-
 # Modern result and request fields
 RESULT_TYPE: Final = "resultType"
 COMPLETE_TYPE: Final = "complete"

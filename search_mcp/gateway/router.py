@@ -6,7 +6,6 @@ methods, `_meta` and versions belong to the dialects.
 
 from collections.abc import Callable, Mapping
 
-from search_mcp.dialects import names
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
@@ -23,6 +22,7 @@ from search_mcp.model.errors import (
 )
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
+from search_mcp.results import RESULT_URI
 from search_mcp.wire.errors import WireError, method_not_found
 
 _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
@@ -80,10 +80,9 @@ class Router:
 
     # Resources
 
-    def _use_resource(self, call: Call) -> None:
-        if call.target.startswith(names.RESULT_URI) and call.action is Action.READ_RESOURCE:
-            self._read_result(call)
-            return
+    def _use_resource(self, call: Call) -> Cancel:
+        if call.target.startswith(RESULT_URI) and call.action is Action.READ_RESOURCE:
+            return self._read_result(call)
         server = self._servers.resources.owner(call.target)
         if call.action is Action.UNSUBSCRIBE:
             server = self._client.subscriptions.remove(call.target) or server

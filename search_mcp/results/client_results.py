@@ -17,6 +17,7 @@ from search_mcp.dialects import names
 from search_mcp.model.calls import BoundedDict, Call, CallLater, Outcome, Result
 from search_mcp.model.errors import ResourceNotFound
 from search_mcp.own_tools.arguments import ArgumentError, instead, read_argument
+from search_mcp.results import RESULT_URI, TRUNCATED
 from search_mcp.results.characters import MOST_JOINED, boundary_before
 from search_mcp.results.kept_results import KEPT_SECONDS, KeptResults
 from search_mcp.results.long_results import Kept, mime_type, read_long, shortened
@@ -174,7 +175,7 @@ class ClientResults:
         Raises:
             ResourceNotFound: the client has no such result.
         """
-        known = self._entries.get(call.target.removeprefix(names.RESULT_URI))
+        known = self._entries.get(call.target.removeprefix(RESULT_URI))
         if known is None:
             raise ResourceNotFound(call.target, ())
         entry = known[0]
@@ -197,7 +198,7 @@ class ClientResults:
         pattern, path = (read_argument(arguments, name, str, None) or None for name in ("pattern", "path"))
         if pattern is not None and path is not None:
             raise ArgumentError("give pattern or path, not both")
-        handle = handle.removeprefix(names.RESULT_URI)
+        handle = handle.removeprefix(RESULT_URI)
         if handle not in self._entries:
             raise ArgumentError(self._unknown(handle))
         entry = self._entries[handle][0]
@@ -306,7 +307,7 @@ def _answer(entry: Entry, found: Found) -> Raw:
     texts = [*([found.text] if found.text else []), f"[search-mcp: {found.about}]"]
     mark = {"total": entry.total, "handle": entry.handle}
     content = [{"type": "text", "text": text} for text in texts]
-    return payload.encode({"content": content, names.META: {names.TRUNCATED: mark}})
+    return payload.encode({"content": content, names.META: {TRUNCATED: mark}})
 
 
 def _error(text: str) -> Raw:

@@ -10,6 +10,7 @@ from typing import Any
 
 from search_mcp.catalog.items import READ_RESULT, app_uris
 from search_mcp.dialects import names
+from search_mcp.results import RESULT_URI, TRUNCATED
 from search_mcp.results.characters import boundary_after, boundary_before
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Raw, Struct
@@ -66,7 +67,7 @@ class Kept(Struct, frozen=True):
 
 def is_marked(fields: Fields) -> bool:
     """Return whether a result was shortened before, by another search-mcp."""
-    return names.TRUNCATED in payload.members(fields.get(names.META), names.TRUNCATED)
+    return TRUNCATED in payload.members(fields.get(names.META), TRUNCATED)
 
 
 def read_long(fields: Fields, limit: int, *, keeps_structured: bool = False) -> LongResult | None:
@@ -185,7 +186,7 @@ def shortened(long: LongResult, limit: int, kept: Kept) -> Fields:
     return {
         **payload.without(long.fields, names.STRUCTURED),
         _CONTENT: payload.encode(blocks),
-        names.META: payload.encode({**meta, names.TRUNCATED: mark}),
+        names.META: payload.encode({**meta, TRUNCATED: mark}),
     }
 
 
@@ -239,7 +240,7 @@ def _note(long: LongResult, kept: Kept, head: int, tail: int) -> str:
 def _link(long: LongResult, kept: Kept) -> dict[str, Any]:
     return {
         "type": "resource_link",
-        "uri": names.RESULT_URI + kept.handle,
+        "uri": RESULT_URI + kept.handle,
         "name": "whole result",
         "mimeType": mime_type(is_json=long.is_json),
         "size": kept.size,
