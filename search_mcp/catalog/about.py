@@ -11,11 +11,11 @@ from itertools import islice
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.config.schema import ServerConfig
+from search_mcp.model.sentences import on_one_line
 from search_mcp.model.servers import ServerCapabilities
 
 LONGEST_READ = 4000
 """Most characters of a server's instructions that are read."""
-LONGEST_TITLE = 200
 TOOLS_NAMED = 3
 """Most tools that are named of a server without a description of itself."""
 _GENERIC = frozenset({"mcp", "server", "servers", "the", "a", "an", "for", "of", "model", "context", "protocol"})
@@ -44,7 +44,7 @@ def _candidates(
     config: ServerConfig, capabilities: ServerCapabilities | None, tools: Iterable[Item]
 ) -> Iterator[tuple[str, bool]]:
     """Yield descriptions of a server, best first, and whether each is a text of the server."""
-    title = _one_line(capabilities.title[:LONGEST_TITLE]) if capabilities is not None else ""
+    title = on_one_line(capabilities.title) if capabilities is not None else ""
     new, known = _words(title, config.name)
     yield config.description or "", False
     yield title if new > max(known, 1) else "", True  # at least two words that are not in its name
@@ -66,7 +66,7 @@ def first_sentence(instructions: str) -> str:
             break
     text = " ".join(paragraph) or next(filter(None, lines), "")
     text = _compiled(_LIST_ITEM).sub("", text) if not paragraph else text
-    return _one_line(_compiled(_MARKS).sub("", _compiled(_LINK).sub(r"\1", text)))
+    return on_one_line(_compiled(_MARKS).sub("", _compiled(_LINK).sub(r"\1", text)))
 
 
 def _plain_lines(text: str) -> Iterator[str]:
@@ -84,7 +84,3 @@ def _words(title: str, name: str) -> tuple[int, int]:
     said = "".join(_compiled(_WORD).findall(name)).casefold()
     known = {word for word in words if word in said}
     return len(words - known), len(known)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -15,10 +15,8 @@ from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, replace
-
-LARGEST_REFUSAL = 1 << 16
-"""Most bytes of a result that is searched for a complaint about arguments."""
 
 LARGEST_ERROR = 1 << 20
 """Most characters of an error's message, and bytes of its data, that are passed on."""
@@ -93,7 +91,7 @@ def with_types(params: Fields, item: Item) -> Fields:
     it, and admits what it says as JSON; everything else keeps its bytes.
     """
     raw = params.get("arguments")
-    if raw is None or len(memoryview(raw)) > LARGEST_RETYPED or not _JSON_IN_STRING.search(raw):
+    if raw is None or len(memoryview(raw)) > SMALL_BYTES or not _JSON_IN_STRING.search(raw):
         return params
     properties, given = item.input_schema.get("properties"), payload.object_or_empty(raw)
     if not isinstance(properties, dict):
@@ -106,9 +104,6 @@ def with_types(params: Fields, item: Item) -> Fields:
     }
     return {**params, "arguments": payload.encode({**given, **typed})} if typed else params
 
-
-LARGEST_RETYPED = 1 << 16
-"""Most bytes of arguments that are searched for values in strings, about a tenth of a millisecond."""
 
 _JSON_IN_STRING = re.compile(rb':\s*"\s*(?:[\[{0-9-]|true|false)')
 
@@ -152,8 +147,8 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
 def _may_be_error(result: Result) -> bool:
     if isinstance(result.body, dict):
         content = result.body.get("content", EMPTY)
-        return "isError" in result.body and len(memoryview(content)) <= LARGEST_REFUSAL
-    return len(memoryview(result.body)) <= LARGEST_REFUSAL and _IS_ERROR.search(result.body) is not None
+        return "isError" in result.body and len(memoryview(content)) <= SMALL_BYTES
+    return len(memoryview(result.body)) <= SMALL_BYTES and _IS_ERROR.search(result.body) is not None
 
 
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')

@@ -26,6 +26,7 @@ from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, ask_user
 from search_mcp.model.names import Kind
+from search_mcp.model.sentences import enumerated
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
@@ -433,12 +434,7 @@ ALREADY_SEEN = "Models see the new text already"
 _NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 _WITH_URIS = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)
-MOST_NAMED = 10
-"""Most names in one sentence."""
 
 
 def _named(noun: str, names: Collection[str]) -> str:
-    """List the first of many names."""
-    more = len(names) - MOST_NAMED
-    listed = ", ".join([*sorted(names)[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])])
-    return f"{noun}{'s' if len(names) > 1 else ''} {listed}"
+    return f"{noun}{'s' if len(names) > 1 else ''} {enumerated(sorted(names))}"

@@ -31,7 +31,6 @@ MOST_REMARKS = 20
 """Most left-out definitions of one list with remarks of their own; the others are counted."""
 ORDER = (Kind.TOOLS, Kind.PROMPTS, Kind.SKILLS, Kind.TEMPLATES, Kind.RESOURCES)
 """Order of importance. Resources are last: they can be read without being listed."""
-_LONGEST_SHOWN = 100
 
 LONGEST_KEY: Mapping[Kind, int] = {
     Kind.TOOLS: LONGEST_NAME,
@@ -55,15 +54,10 @@ def cost(entry: Entry) -> int:
     return known
 
 
-def shown(key: str) -> str:
-    """Quote a name or URI for a remark, shortened to a readable length."""
-    return repr(key if len(key) <= _LONGEST_SHOWN else f"{key[:_LONGEST_SHOWN]}…")
-
-
-def cut_remark(kind: Kind, taken: int, left_out: str) -> str:
+def cut_remark(kind: Kind, taken: int) -> str:
     """Write the remark that a list was shortened."""
     limits = f"the lists of a server may have {MOST_ENTRIES:,} entries and {MOST_BYTES >> 20} MiB together"
-    return f"{kind.value}: the first {taken:,} are taken and {left_out} left out: {limits}"
+    return f"{kind.value}: the first {taken:,} are taken and the others are left out: {limits}"
 
 
 def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
@@ -77,8 +71,7 @@ def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
         for entry in page.entries:
             bytes_left -= cost(entry)
             if count >= entries_left or bytes_left < 0:
-                remark = cut_remark(kind, count, f"the other {len(page.entries) - count:,} are")
-                page = replace(page, entries=page.entries[:count], rejected=(*page.rejected, remark))
+                page = replace(page, entries=page.entries[:count], rejected=(*page.rejected, cut_remark(kind, count)))
                 break
             count += 1
         entries_left, bytes_left = entries_left - count, max(0, bytes_left)

@@ -16,10 +16,6 @@ from search_mcp.wire.structs import Raw
 
 MOST_TOLD = 5
 """Most mistakes of one call that are told."""
-LONGEST_TYPE = 80
-"""Most characters of a type in a sentence; the signature is beside it."""
-LONGEST_VALUE = 40
-"""Most characters of a given text that are repeated."""
 MOST_MEMBERS = 2_000
 """Most members of one object or array that are compared."""
 MOST_CHECKS = 20_000
@@ -31,11 +27,8 @@ _DEEPEST = 8
 def misfits(arguments: object, schema: Mapping[str, Any]) -> Sequence[str]:
     """Tell what does not fit, or is unknown, as parts of a sentence; empty if all is as the schema says."""
     if not isinstance(arguments, dict):
-        return (
-            []
-            if schemas.fits(arguments, schema)
-            else [f"they must be an object, not {described(arguments, LONGEST_VALUE)}"]
-        )
+        fits = schemas.fits(arguments, schema)
+        return [] if fits else [f"they must be an object, not {described(arguments)}"]
     found = _Comparison(schema)
     if schemas.fits(arguments, schema):
         return list(islice(found.unknown(arguments, schema, ""), MOST_TOLD))
@@ -75,12 +68,12 @@ class _Comparison:
         if told:
             yield from told
             return
-        wanted = type_of(schema, self._root, LONGEST_TYPE)
+        wanted = type_of(schema, self._root)
         if isinstance(value, dict | list) and within.get("type") == ("object" if isinstance(value, dict) else "array"):
             yield f"{path} is not {wanted}"  # it is too long to tell where
             return
         advice = self._advice(value, within, is_required=is_required)
-        yield f"{path} must be {wanted}, not {described(value, LONGEST_VALUE)}{advice}"
+        yield f"{path} must be {wanted}, not {described(value)}{advice}"
 
     def _inside(self, value: Any, schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
         if isinstance(value, dict) and isinstance(schema.get("properties"), dict):

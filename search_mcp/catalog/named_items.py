@@ -9,7 +9,7 @@ from weakref import WeakSet, WeakValueDictionary
 from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, stable_suffix, without_separators
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import shortened
+from search_mcp.model.sentences import shortened
 from search_mcp.wire.structs import Fields, Struct, field, replace
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ Members of the wrong type are removed or replaced; a definition that cannot be r
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from search_mcp.catalog.skill_uris import directory_of
 from search_mcp.model.names import Kind
+from search_mcp.model.sentences import enumerated
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields, Raw, Struct, field
@@ -26,9 +26,6 @@ NO_FRONTMATTER: Final = (
 NO_MANIFEST: Final = 'left out: its resources are neither "dynamic" nor a list of files with uri, digest and size'
 # "An entry with no `resources` at all, or with any value other than an array or `"dynamic"`, is invalid"
 _UNUSABLE: Final = frozenset({LEFT_OUT, NO_SKILL_FILE, NO_FRONTMATTER, NO_MANIFEST})
-MOST_NAMED = 10
-LONGEST_NAMED = 64
-"""Most properties in a remark, and characters of each."""
 
 Shape: TypeAlias = "bytes | Mapping[str, Shape]"
 _TEXT, _OBJECT, _LIST, _TRUTH, _NUMBER = b'"', b"{", b"[", b"tf", b"-0123456789"
@@ -196,13 +193,7 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
     vague = {key: None for key, raw in properties.items() if memoryview(raw)[0] != ord("{")}
     if vague:
         # `true` is a valid schema with the same meaning, but clients do not support it.
-        remarks.append(f"its inputSchema.properties {_enumerated(vague)} are no objects; anything is let through there")
+        remarks.append(f"its inputSchema.properties {enumerated(vague)} are no objects; anything is let through there")
         properties = {key: structs.EMPTY if key in vague else raw for key, raw in properties.items()}
         mended = {**mended, "properties": payload.encode(properties)}
     return fields if mended is schema else {**fields, "inputSchema": payload.encode(mended)}
-
-
-def _enumerated(names: Mapping[str, object]) -> str:
-    """List the first of many names, each shortened."""
-    named = [name[:LONGEST_NAMED] for name in islice(names, MOST_NAMED)]
-    return ", ".join([*named, *([f"and {len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else [])])

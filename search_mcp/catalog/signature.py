@@ -8,12 +8,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from search_mcp.catalog import schemas
 from search_mcp.catalog.parameter_notes import EXAMPLE, notes_in_text, number_note, text_note
+from search_mcp.model.sentences import LONGEST_NAME
 from search_mcp.model.visible import quoted
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 
-LONGEST_PARAMETER = 64
-"""Most characters of a parameter's name or of a literal."""
 SIGNATURE_NODES = 300
 """Most parts of a schema that are written, because recursive schemas are infinite."""
 SIGNATURE_LENGTH = 300
@@ -52,7 +51,7 @@ _MOST_WRITTEN = 100
 
 def parameter(name: str) -> str:
     """Write a parameter's name, quoted unless it is a plain word, because a server may choose any text."""
-    return name if len(name) <= LONGEST_PARAMETER and _plain_name().fullmatch(name) else quoted(name, LONGEST_PARAMETER)
+    return name if len(name) <= LONGEST_NAME and _plain_name().fullmatch(name) else quoted(name)
 
 
 @cache
@@ -87,10 +86,10 @@ def _within(parts: Iterable[str], room: int) -> tuple[list[str], bool]:
     return shown, True
 
 
-def type_of(schema: Any, root: Mapping[str, Any], limit: int) -> str:
+def type_of(schema: Any, root: Mapping[str, Any]) -> str:
     """Write the type of one value as in a signature; only `array` or `object` if that is longer."""
     written = _Signature(root, 6, _Notes(root, "")).type_of(schema)
-    if len(written) <= limit:
+    if len(written) <= LONGEST_NAME:
         return written
     kind = schema.get("type") if isinstance(schema, dict) else None
     return kind if isinstance(kind, str) and kind in schemas.TYPES else "another value"
@@ -298,8 +297,6 @@ def _type_name(kind: object) -> str:
 
 def _literal(value: object) -> str:
     if isinstance(value, str):
-        return quoted(value, LONGEST_PARAMETER)
+        return quoted(value)
     written = bytes(payload.encode(value)).decode()
-    return (
-        written if len(written) <= LONGEST_PARAMETER and written.isprintable() else quoted(written, LONGEST_PARAMETER)
-    )
+    return written if len(written) <= LONGEST_NAME and written.isprintable() else quoted(written)

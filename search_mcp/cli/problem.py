@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import (
-    LONGEST_REASON,
     BackendToolError,
     Lost,
     NeedsUser,
@@ -18,6 +17,7 @@ from search_mcp.model.errors import (
 )
 from search_mcp.model.names import State
 from search_mcp.model.reasons import parted
+from search_mcp.model.sentences import LONGEST_REASON
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from search_mcp.config.schema import Config
 from search_mcp.model.errors import ConfigError, for_shell
+from search_mcp.model.sentences import enumerated
 from search_mcp.model.similar import closest
 from search_mcp.wire.structs import Struct, replace
 
@@ -21,8 +22,6 @@ OPTION = "--servers"
 TAG = "tag:"
 EVERYTHING = "*"
 """The expression that means all servers."""
-MOST_NAMED = 10
-"""Names that a sentence enumerates."""
 
 Tags: TypeAlias = Mapping[str, Collection[str]]
 """The tags of each server, by its name."""
@@ -94,7 +93,7 @@ class Subset(Struct, frozen=True):
     def summary(self, servers: Tags) -> str:
         """Write how many servers are used, which, and why."""
         used = self.names(servers)
-        return f"{len(used) or 'none'} of {_counted(servers)} ({self.option}){': ' if used else ''}{_named(used)}"
+        return f"{len(used) or 'none'} of {_counted(servers)} ({self.option}){': ' if used else ''}{enumerated(used)}"
 
     def faults(self, servers: Tags) -> list[ConfigError]:
         """Report the selectors that include no server, or that nothing is left to use."""
@@ -133,7 +132,9 @@ class Subset(Struct, frozen=True):
             return ConfigError(self.option, problem, "the configuration has no servers yet")
         if selector.is_tag and not tags:
             return ConfigError(self.option, problem, f'write "tags": ["{pattern}"] into the entries of servers')
-        return ConfigError(self.option, problem, f"the {'tags' if selector.is_tag else 'servers'} are {_named(known)}")
+        return ConfigError(
+            self.option, problem, f"the {'tags' if selector.is_tag else 'servers'} are {enumerated(known)}"
+        )
 
     # For a model
 
@@ -142,7 +143,7 @@ class Subset(Struct, frozen=True):
         lost += [f"-{each.text}" for each in self.excluded if not each.matches_any(servers)]
         if not lost and not is_empty:
             return ""
-        unknown = f"names what no server has: {_named(lost)}"
+        unknown = f"names what no server has: {enumerated(lost)}"
         what = f"leaves this client no server{f', and {unknown}' if lost else ''}" if is_empty else unknown
         return f"The user's option {OPTION} {what}. Only the user can change it; the log of search-mcp says more."
 
@@ -190,8 +191,3 @@ def _closest(word: str, words: Sequence[str]) -> str | None:
 
 def _counted(servers: Collection[str]) -> str:
     return "1 server" if len(servers) == 1 else f"{len(servers)} servers"
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

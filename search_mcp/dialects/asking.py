@@ -17,8 +17,9 @@ from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
-from search_mcp.wire.pending import Pending
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, replace
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.payload import SMALL_BYTES
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
 """The `requestState` of a call that a legacy server refuses until the user opens a URL; the retry is a new call."""
@@ -32,8 +33,6 @@ MOST_AT_ONCE = 16
 """Most questions of one intermediate result or task, including those that the client answers without the user."""
 MOST_COLONS = 100_000
 """Most colons of a question, or of all in one result: a bound on members, so that decoding takes milliseconds."""
-LARGEST_ERROR_DATA = 1 << 16
-"""Most bytes of the data of an error that asks for URLs to be opened."""
 FORGOTTEN_SECONDS = 60.0
 """Seconds for which an open question of a modern client counts: such a client may drop its call silently."""
 LONGEST_MESSAGE = 1 << 20
@@ -144,8 +143,8 @@ def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
     if error.code != names.URL_ELICITATION_REQUIRED or error.data is UNSET:
         return error
     try:
-        if len(memoryview(error.data)) > LARGEST_ERROR_DATA:
-            raise ValueError(f"the data of its error has more than {LARGEST_ERROR_DATA:,} bytes")
+        if len(memoryview(error.data)) > SMALL_BYTES:
+            raise ValueError(f"the data of its error has more than {SMALL_BYTES:,} bytes")
         elicitations = _elicitations(error)
         if elicitations is None:
             return replace(error, data=UNSET)

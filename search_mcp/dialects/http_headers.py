@@ -13,6 +13,7 @@ import anyio
 from search_mcp.catalog import list_limits
 from search_mcp.dialects import names
 from search_mcp.model.names import Action
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import ServerList
 from search_mcp.wire import messages, payload
 from search_mcp.wire.messages import Message
@@ -26,8 +27,6 @@ _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, section 5.6.2
 _INTEGER = re.compile(rb"-?[0-9]+")
 _PRIMITIVE = frozenset({"string", "integer", "boolean"})
-MOST_LEVELS = 50
-"""Levels of nested properties that are searched for annotations."""
 MOST_ANNOTATIONS = 64
 """Most annotated parameters of a tool: each is a header, and servers accept about a hundred headers."""
 LARGEST_ANNOTATED = 1 << 17
@@ -163,7 +162,7 @@ async def without_invalid(tools: ServerList) -> ServerList:
             try:
                 parameter_headers(schema)
             except ValueError as exc:
-                remarks.append(f"{list_limits.shown(entry.key)}: {exc}")
+                remarks.append(f"{cut(entry.key)!r}: {exc}")
                 continue
         kept.append(entry)
     if not remarks:
@@ -194,14 +193,14 @@ def parameter_headers(schema: Raw) -> dict[str, tuple[str, ...]]:
     for name, path, kind in _annotated(payload.value(schema), (), is_reachable=True):
         if not path:
             raise ValueError(f"{ANNOTATION} is at a place that is not reachable through properties only")
-        place = list_limits.shown(".".join(path))
+        place = repr(cut(".".join(path)))
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             raise ValueError(f"{ANNOTATION} of {place} is not the name of a header")
         if kind not in _PRIMITIVE:
             raise ValueError(f"{ANNOTATION} of {place}, whose type is not string, integer or boolean")
         # "MUST be case-insensitively unique"
         if name.lower() in lower_names:
-            raise ValueError(f"{ANNOTATION} {list_limits.shown(name)} is there twice")
+            raise ValueError(f"{ANNOTATION} {cut(name)!r} is there twice")
         if len(found) == MOST_ANNOTATIONS:
             raise ValueError(f"more than {MOST_ANNOTATIONS} parameters have {ANNOTATION}")
         lower_names.add(name.lower())
@@ -223,7 +222,7 @@ def _annotated(
     for key, inner in schema.items():
         if key == "properties" and isinstance(inner, dict):
             for name, each in inner.items():
-                yield from _annotated(each, (*path, name), is_reachable=is_reachable and len(path) < MOST_LEVELS)
+                yield from _annotated(each, (*path, name), is_reachable=is_reachable)
         elif key not in _DATA:
             yield from _annotated(inner, (), is_reachable=False)
 

@@ -8,8 +8,8 @@ from search_mcp.catalog.uris import ResourceMap
 from search_mcp.gateway.listings import COALESCE_SECONDS
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import CallLater
-from search_mcp.model.errors import shortened
 from search_mcp.model.names import Kind
+from search_mcp.model.sentences import shortened
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from search_mcp.model import reasons
 from search_mcp.model.names import State
+from search_mcp.model.sentences import LONGEST_REASON, cut, shortened
 from search_mcp.wire.errors import SERVER_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
 from search_mcp.wire.structs import UNSET, ErrorObject
@@ -19,13 +20,6 @@ from search_mcp.wire.structs import UNSET, ErrorObject
 ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 """Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
 They pass through a tool call unchanged."""
-
-LONGEST_NAME = 200
-"""Most characters of an unknown name that a message repeats."""
-LONGEST_REASON = 300
-"""Most characters of a reason in a message."""
-LONGEST_SUGGESTIONS = 400
-"""Most characters of all names that a message suggests."""
 
 
 def for_shell(word: str) -> str:
@@ -75,8 +69,7 @@ class NotFound(WireError):
 
     @property
     def what(self) -> str:
-        name = self.name if len(self.name) <= LONGEST_NAME else f"{self.name[:LONGEST_NAME]}…"
-        return f"{self.noun} not found: {name}"
+        return f"{self.noun} not found: {cut(self.name)}"
 
     def data(self) -> Mapping[str, Any]:
         return {"suggestions": self.suggestions}
@@ -93,9 +86,8 @@ class ToolNotFound(NotFound):
     def __str__(self) -> str:
         if not self.suggestions:
             return f"{self.what}. search_tools finds tools by what they do"
-        return (
-            f"{super().__str__()}. The first is called as {self._called_as}" if self._called_as else super().__str__()
-        )
+        called = f". The first is called as {self._called_as}" if self._called_as else ""
+        return f"{super().__str__()}{called}"
 
 
 class ToolNotUnique(NotFound):
@@ -106,31 +98,22 @@ class ToolNotUnique(NotFound):
         self.servers = tuple(servers)
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}"
-
-    @property
-    def what(self) -> str:
-        return f"{len(self.servers)} servers have {self.name[:LONGEST_NAME]}: {_listed(self.servers)}"
-
-    @property
-    def remedy(self) -> str:
-        """What to write instead."""
-        return f"write {_listed(self.suggestions[:1])}"
+        servers = f"{len(self.servers)} servers have {cut(self.name)}: {_listed(self.servers)}"
+        return f"{servers}; write {_listed(self.suggestions[:1])}"
 
 
 class NeedsUser(WireError):
-    """An error that only the user can end."""
+    """An error about a server that only the user can end; `remedy` is the command for it."""
 
-    remedy: str
-    """The command for it."""
+    def __init__(self, server: str, sentence: str, remedy: str) -> None:
+        super().__init__(server, sentence, remedy)
+        self.server, self.sentence, self.remedy = server, sentence, remedy
 
     def __str__(self) -> str:
         return f"{self.sentence}. {ask_user(self.remedy)}"
 
-    @property
-    def sentence(self) -> str:
-        """The problem and the reason, without the remedy."""
-        return self.what
+    def data(self) -> Mapping[str, Any]:
+        return {"server": self.server}
 
 
 class Withheld(NeedsUser):
@@ -141,19 +124,9 @@ class Withheld(NeedsUser):
 
     def __init__(self, name: str, server: str, remedy: str, *, is_new: bool = False) -> None:
         """Make the error; `remedy` is the command that shows and accepts it."""
-        super().__init__(name, server, remedy, is_new)
-        self.name, self.server, self.remedy, self.is_new = name, server, remedy, is_new
-
-    @property
-    def what(self) -> str:
-        new, changed = (
-            "is new since the server was first seen and not accepted yet",
-            "has changed since it was first seen",
-        )
-        return f"{self.noun} withheld: {self.name[:LONGEST_NAME]} {new if self.is_new else changed}"
-
-    def data(self) -> Mapping[str, Any]:
-        return {"server": self.server}
+        new = "is new since the server was first seen and not accepted yet"
+        why = new if is_new else "has changed since it was first seen"
+        super().__init__(server, f"{self.noun} withheld: {cut(name)} {why}", remedy)
 
 
 class ToolWithheld(Withheld):
@@ -171,35 +144,35 @@ class NotCompared(NeedsUser):
 
     def __init__(self, server: str, kind: str, remedy: str) -> None:
         """Make the error; `remedy` is the command that shows why."""
-        super().__init__(server, kind, remedy)
-        self.server, self.kind, self.remedy = server, kind, remedy
-
-    @property
-    def what(self) -> str:
-        return (
-            f"MCP server '{self.server}' did not list its {self.kind}, so they cannot be compared with the accepted "
-            'ones, as "pinTools" requires'
-        )
-
-    def data(self) -> Mapping[str, Any]:
-        return {"server": self.server}
+        sentence = f"MCP server '{server}' did not list its {kind}, so they cannot be compared with the accepted ones"
+        super().__init__(server, f'{sentence}, as "pinTools" requires', remedy)
 
 
-class NotReadOnly(WireError):
-    """`call_read_only_tool` was used for a tool that is not declared read-only."""
+class Refused(WireError):
+    """The caller may not do this; `remedy` says what to do instead."""
 
     code = INVALID_PARAMS
 
-    def __init__(self, name: str, remedy: str) -> None:
-        super().__init__(name, remedy)
-        self.name, self.remedy = name, remedy
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}"
+        return f"{self.problem}; {self.remedy}"
 
-    @property
-    def what(self) -> str:
-        return f"Tool not declared read-only: {self.name[:LONGEST_NAME]}"
+
+class NotReadOnly(Refused):
+    """`call_read_only_tool` was used for a tool that is not declared read-only."""
+
+    def __init__(self, name: str, remedy: str) -> None:
+        super().__init__(f"Tool not declared read-only: {cut(name)}", remedy)
+
+
+class SwitchedOff(Refused):
+    """One of search-mcp's own tools is switched off in the configuration."""
+
+    def __init__(self, name: str, setting: str, remedy: str) -> None:
+        super().__init__(f"{name} is switched off in the configuration ({setting})", remedy)
 
 
 class HiddenByReadOnly(WireError):
@@ -212,54 +185,33 @@ class HiddenByReadOnly(WireError):
         self.name, self.server = name, server
 
     def __str__(self) -> str:
-        return f"{self.what}, and the configuration sets \"readOnly\" for server '{self.server}'"
-
-    @property
-    def what(self) -> str:
-        return f"Tool not declared read-only: {self.name[:LONGEST_NAME]}"
+        why = f"the configuration sets \"readOnly\" for server '{self.server}'"
+        return f"Tool not declared read-only: {cut(self.name)}, and {why}"
 
     def data(self) -> Mapping[str, Any]:
         return {"server": self.server}
-
-
-class SwitchedOff(WireError):
-    """One of search-mcp's own tools that is switched off in the configuration."""
-
-    code = INVALID_PARAMS
-
-    def __init__(self, name: str, setting: str, remedy: str) -> None:
-        super().__init__(name, setting, remedy)
-        self.name, self.setting, self.remedy = name, setting, remedy
-
-    def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}"
-
-    @property
-    def what(self) -> str:
-        return f"{self.name} is switched off in the configuration ({self.setting})"
 
 
 class PromptNotFound(NotFound):
     noun = "Prompt"
 
 
-class ResourceNotFound(NotFound):
+class UriNotFound(NotFound):
+    def data(self) -> Mapping[str, Any]:
+        return {"uri": self.name, "suggestions": self.suggestions}
+
+
+class ResourceNotFound(UriNotFound):
     """The front dialect of legacy revisions replaces the code by their own."""
 
     noun = "Resource"
 
-    def data(self) -> Mapping[str, Any]:
-        return {"uri": self.name, "suggestions": self.suggestions}
 
-
-class SkillNotFound(NotFound):
+class SkillNotFound(UriNotFound):
     noun = "Skill"
 
-    def data(self) -> Mapping[str, Any]:
-        return {"uri": self.name, "suggestions": self.suggestions}
 
-
-class DirectoryNotFound(SkillNotFound):
+class DirectoryNotFound(UriNotFound):
     noun = "Directory"
 
 
@@ -343,22 +295,13 @@ class NeedsLogin(NeedsUser):
     code = SERVER_ERROR
 
     def __init__(self, server: str, remedy: str, reason: str | None = None) -> None:
-        super().__init__(server, remedy, reason)
-        self.server, self.remedy, self.reason = server, remedy, reason
-
-    @property
-    def sentence(self) -> str:
-        return self.what if self.reason is None else f"{self.what} ({shortened(self.reason)})"
-
-    @property
-    def what(self) -> str:
-        return f"MCP server '{self.server}' needs a login"
+        why = "" if reason is None else f" ({shortened(reason)})"
+        super().__init__(server, f"MCP server '{server}' needs a login{why}", remedy)
+        self.reason = reason
 
     def data(self) -> Mapping[str, Any]:
-        data: dict[str, Any] = {"server": self.server, "remedy": ask_user(self.remedy)}
-        if self.reason is not None:
-            data["reason"] = self.reason
-        return data
+        data = {"server": self.server, "remedy": ask_user(self.remedy)}
+        return data if self.reason is None else {**data, "reason": self.reason}
 
 
 class Lost(WireError):
@@ -395,11 +338,7 @@ class NotRun(WireError):
         self.server, self.reason = server, reason
 
     def __str__(self) -> str:
-        return f"{self.what}: {shortened(self.reason)}"
-
-    @property
-    def what(self) -> str:
-        return f"MCP server '{self.server}' did not run the call"
+        return f"MCP server '{self.server}' did not run the call: {shortened(self.reason)}"
 
     def data(self) -> Mapping[str, Any]:
         return {"server": self.server, "mayHaveRun": False, "reason": self.reason}
@@ -438,12 +377,8 @@ class BackendToolError(WireError):
         return f"Backend MCP server error: {self.error.message}"
 
     def data(self) -> Mapping[str, Any]:
-        data: dict[str, Any] = {
-            "server": self.server,
-            "tool": self.tool,
-            "code": self.error.code,
-            "message": self.error.message,
-        }
+        code, message = self.error.code, self.error.message
+        data: dict[str, Any] = {"server": self.server, "tool": self.tool, "code": code, "message": message}
         if self.error.data is not UNSET:
             data["data"] = self.error.data
         if self.input_schema is not None:
@@ -459,24 +394,6 @@ def _listed(names: Sequence[str]) -> str:
     """Join usable names in one line, without those that are too long or not printable."""
     written: list[str] = []
     for name in names:
-        if name.isprintable() and sum(map(len, written)) + len(name) <= LONGEST_SUGGESTIONS:
+        if name.isprintable() and sum(map(len, written)) + len(name) <= LONGEST_REASON:
             written.append(name)
     return ", ".join(written)
-
-
-def shortened(text: str) -> str:
-    """Write a text on one line: of a long reason with an end of stderr the cause, of other long texts both ends."""
-    line = _on_one_line(text)
-    if len(line) > LONGEST_REASON and reasons.STDERR_TAIL_MARK in text:
-        line = _on_one_line(": ".join(filter(None, reasons.parted(text))))
-    if len(line) <= LONGEST_REASON:
-        return line
-    half = LONGEST_REASON // 2
-    head, tail = line[:half].rpartition(" ")[0] or line[:half], line[-half:].partition(" ")[2] or line[-half:]
-    return f"{head} … {tail}"
-
-
-def _on_one_line(text: str) -> str:
-    if not text.isprintable():
-        text = "".join(each if each.isprintable() else " " for each in text)
-    return " ".join(text.split()).rstrip(".")

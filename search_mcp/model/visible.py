@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from search_mcp.model.sentences import LONGEST_NAME
+
 _CONTROLS = r"\x80-\x9f"
 _REORDERING = r"\u202a-\u202e\u2066-\u2069"
 _MARKS = r"\u200e\u200f\u061c"
@@ -79,19 +81,19 @@ def visible_json(text: str) -> str:
     return "".join(each if each.isprintable() else _json_escape(each) for each in text)
 
 
-def quoted(text: str, longest: int) -> str:
+def quoted(text: str, longest: int = LONGEST_NAME) -> str:
     """Write a text as a JSON string on one line, cut to `longest` characters."""
     shown = text[:longest]
     literal = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{visible_json(literal)}{"…" if len(shown) < len(text) else ""}"'
 
 
-def named(text: str, longest: int) -> str:
+def named(text: str, longest: int = LONGEST_NAME) -> str:
     """Write a name that a server has chosen: as it is if it is a plain word, else quoted."""
     return text if len(text) <= longest and _compiled(r"[A-Za-z0-9_./-]+").fullmatch(text) else quoted(text, longest)
 
 
-def described(value: object, longest: int) -> str:
+def described(value: object, longest: int = LONGEST_NAME) -> str:
     """Write a value of JSON on one line: an object or an array by its kind, a text cut to `longest` characters."""
     if isinstance(value, str):
         return f"the string {quoted(value, longest)}"

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from search_mcp.model.sentences import cut
 from search_mcp.model.visible import described, named
 from search_mcp.own_tools.wanted import LISTS_NEEDED, OTHER_KINDS, SearchKind
 
-LONGEST_NAME = 64
-"""Characters of a name that an answer repeats."""
 MOST_NAMED = 50
 """Servers or arguments that an answer enumerates."""
 
@@ -30,11 +29,9 @@ def read_argument(arguments: Mapping[str, Any], name: str, kind: type, default: 
         try:
             return int(float(value))
         except (ValueError, OverflowError):
-            raise ArgumentError(f"{name} must be a whole number, not {described(value, LONGEST_NAME)}") from None
+            raise ArgumentError(f"{name} must be a whole number, not {described(value)}") from None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ArgumentError(
-            f"{name} must be a {'whole number' if kind is int else 'string'}, not {described(value, LONGEST_NAME)}"
-        )
+        raise ArgumentError(f"{name} must be a {'whole number' if kind is int else 'string'}, not {described(value)}")
     return value
 
 
@@ -46,7 +43,7 @@ def read_choice(arguments: Mapping[str, Any], name: str, choices: Sequence[str])
     """
     value: str = read_argument(arguments, name, str, choices[0])
     if value not in choices:
-        raise ArgumentError(f"{name} must be one of {', '.join(choices)}, not {described(value, LONGEST_NAME)}")
+        raise ArgumentError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
     return value
 
 
@@ -60,7 +57,7 @@ def read_search_kind(arguments: Mapping[str, Any]) -> SearchKind:
     for search_kind in LISTS_NEEDED:
         if given.strip().casefold() in (search_kind, search_kind[:-1], ""):
             return search_kind
-    raise ArgumentError(f"kind must be {', '.join(OTHER_KINDS)} or tools, not {described(given, LONGEST_NAME)}")
+    raise ArgumentError(f"kind must be {', '.join(OTHER_KINDS)} or tools, not {described(given)}")
 
 
 def read_server(name: str, servers: Sequence[str]) -> str | None:
@@ -73,13 +70,13 @@ def read_server(name: str, servers: Sequence[str]) -> str | None:
         return name or None
     alike = [server for server in servers if server.casefold() == name.strip().casefold()]
     if len(alike) != 1:
-        raise ArgumentError(f"There is no server {name[:200]!r}. Servers: {enumerated(servers)}")
+        raise ArgumentError(f"There is no server {cut(name)!r}. Servers: {enumerated(servers)}")
     return alike[0]
 
 
 def enumerated(names: Sequence[str]) -> str:
     """Write names as a bounded enumeration; only plain words are not quoted."""
-    return _bounded([named(each, LONGEST_NAME) for each in names])
+    return _bounded([named(each) for each in names])
 
 
 def _bounded(names: Sequence[str]) -> str:
@@ -91,4 +88,4 @@ def instead(arguments: Mapping[str, Any], wanted: str) -> str:
     """Write which arguments were given instead of the one that is missing."""
     if wanted in arguments or not arguments:
         return ""
-    return f"; got {_bounded([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"
+    return f"; got {_bounded([repr(cut(name)) for name in sorted(arguments)])}"

@@ -8,7 +8,7 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.catalog.skills import Skill
 from search_mcp.model.visible import indented, named, one_line, visible_json
-from search_mcp.own_tools.arguments import LONGEST_NAME, MOST_NAMED
+from search_mcp.own_tools.arguments import MOST_NAMED
 from search_mcp.own_tools.findable import Found, Resource, prompt_arguments
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Raw, Struct
@@ -77,7 +77,7 @@ def _below(description: str) -> str:
 
 def skill_heading(skill: Skill) -> str:
     """Write what a skill is; no tool's name begins with `skill` and a space."""
-    return f"skill {named(skill.name, LONGEST_NAME)} (server {skill.server})"
+    return f"skill {named(skill.name)} (server {skill.server})"
 
 
 def how_to_read(skill: Skill) -> str:
@@ -86,14 +86,14 @@ def how_to_read(skill: Skill) -> str:
 
 def _prompt_heading(prompt: Item, name: str) -> str:
     arguments = prompt_arguments(prompt)
-    names = [named(each.name, LONGEST_NAME) + ("" if each.is_required else "?") for each in arguments[:MOST_NAMED]]
+    names = [named(each.name) + ("" if each.is_required else "?") for each in arguments[:MOST_NAMED]]
     more = ", …" if len(arguments) > MOST_NAMED else ""
     return f"prompt {name}({', '.join(names)}{more})"
 
 
 def _resource_heading(resource: Resource) -> str:
     noun = "resource template" if resource.is_template else "resource"
-    return f"{noun} {named(resource.name, LONGEST_NAME)} (server {resource.server})"
+    return f"{noun} {named(resource.name)} (server {resource.server})"
 
 
 def _how_to_use(found: Found) -> str:

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.model.errors import LONGEST_REASON, ask_user, shortened
+from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
+from search_mcp.model.sentences import LONGEST_REASON, shortened
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import named, one_line, quoted
-from search_mcp.own_tools.arguments import LONGEST_NAME, MOST_NAMED
+from search_mcp.own_tools.arguments import MOST_NAMED
 
 SERVER_INSTRUCTIONS_LENGTH = 1500
 """Characters of one server's own instructions."""
@@ -92,7 +93,7 @@ class ServerReport:
         new: list[str] = []
         for noun in ("Tool", "Prompt"):
             if keys := changes.get(f"changed{noun}s"):
-                names = ", ".join(named(key, LONGEST_NAME) for key in keys[:MOST_NAMED])
+                names = ", ".join(named(key) for key in keys[:MOST_NAMED])
                 changed.append(f"{noun.lower()}{'s' if len(keys) > 1 else ''} {names}")
             if number := changes.get(f"new{noun}s", 0):
                 new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
@@ -112,7 +113,7 @@ def _trimmed(text: str, length: int) -> str:
 
 def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     """Write one line about a server; line breaks in the server's own texts are removed."""
-    text = f"{named(server['name'], LONGEST_NAME)}: {server['state']}"
+    text = f"{named(server['name'])}: {server['state']}"
     text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
     if "skills" in server:
         text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"

@@ -7,9 +7,9 @@ from search_mcp.catalog.items import fold
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.reasons import parted
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import Status
 from search_mcp.model.visible import named, one_line, quoted
-from search_mcp.own_tools.arguments import LONGEST_NAME
 
 MOST_DOWN = 5
 """Servers that an answer names."""
@@ -28,7 +28,7 @@ def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None
         down = [status for status in statuses if _is_down(catalog, status)]
     else:
         down = [each for each in statuses if each.server == server and _is_down_or_disabled(catalog, each)]
-    with_reasons = [f"{named(status.server, LONGEST_NAME)} ({_reason(status)})" for status in down[:MOST_DOWN]]
+    with_reasons = [f"{named(status.server)} ({_reason(status)})" for status in down[:MOST_DOWN]]
     return ", ".join([*with_reasons, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
 
@@ -36,7 +36,7 @@ def owner_not_running(catalog: Catalog, statuses: Iterable[Status], name: str) -
     """Name the server whose prefix an unknown tool's name carries, if it does not run."""
     for status in statuses:
         if fold(name).startswith(f"{fold(status.server)}_") and _is_down_or_disabled(catalog, status):
-            return {"notRunning": f"{named(status.server, LONGEST_NAME)} ({_reason(status)})"}
+            return {"notRunning": f"{named(status.server)} ({_reason(status)})"}
     return {}
 
 
@@ -57,7 +57,7 @@ def _reason(status: Status) -> str:
         return "still starting, search again in a few seconds"
     happened, cause = parted(reason)
     what, _, details = one_line(happened[: 2 * LONGEST_REASON]).rstrip(".").partition(": ")
-    what = what if len(what) <= LONGEST_REASON else f"{what[: LONGEST_REASON - 1]}…"
+    what = cut(what, LONGEST_REASON)
     # Details and cause may be the server's own words: they are quoted, so that they are not taken for ours.
     words = [quoted(each, LONGEST_REASON) for each in (details, cause) if each]
     return _with_remedy(status, ": ".join([what, *words]))

@@ -22,11 +22,6 @@ class WireError(SearchMcpError):
 
     code: int = INTERNAL_ERROR
 
-    @property
-    def what(self) -> str:
-        """The problem in a few words, without the reasons and remedies that the message adds for a model."""
-        return str(self)
-
     def data(self) -> Mapping[str, Any] | None:
         """Return the fields that a program needs to act on the error; clients show a model only the message."""
         return None

@@ -82,7 +82,7 @@ REQUIRED = [
     pytest.param("", ["path"], "(path)", id="no description"),
     pytest.param("Edit.", ["path", 5, {}], "Edit (path)", id="members that are no names"),
     pytest.param("Edit.", ["a b", "x)\n- y", '"'], 'Edit ("a b", "x)\\n- y", "\\"")', id="no plain words"),
-    pytest.param("Edit.", ["x" * 5000], 'Edit ("' + "x" * 64 + '…")', id="an endless name"),
+    pytest.param("Edit.", ["x" * 5000], 'Edit ("' + "x" * 100 + '…")', id="an endless name"),
     pytest.param("Edit.", ["パス", "first-name", "$id"], "Edit (パス, first-name, $id)", id="other plain words"),
     pytest.param("Edit.", ["word"] * 30, "Edit (" + "word, " * 25 + "… 5 more)", id="too many"),
 ]

@@ -9,7 +9,6 @@ from search_mcp.catalog.list_limits import (
     MOST_ENTRIES,
     MOST_MEMBERS,
     cut,
-    shown,
     size,
 )
 from search_mcp.model.names import Kind
@@ -32,21 +31,21 @@ CUTS = [
     pytest.param(
         {Kind.TOOLS: entries(*[ENTRY] * (MOST_ENTRIES + 2))},
         {Kind.TOOLS: MOST_ENTRIES},
-        {Kind.TOOLS: f"tools: the first 5,000 are taken and the other 2 are left out: {LIMITS}"},
+        {Kind.TOOLS: f"tools: the first 5,000 are taken and the others are left out: {LIMITS}"},
         id="too many entries",
     ),
     pytest.param(
         {Kind.RESOURCES: entries(ENTRY), Kind.TOOLS: entries(*[ENTRY] * MOST_ENTRIES)},
         {Kind.TOOLS: MOST_ENTRIES, Kind.RESOURCES: 0},
-        {Kind.RESOURCES: f"resources: the first 0 are taken and the other 1 are left out: {LIMITS}"},
+        {Kind.RESOURCES: f"resources: the first 0 are taken and the others are left out: {LIMITS}"},
         id="tools come before resources",
     ),
     pytest.param(
         {Kind.TEMPLATES: entries(ENTRY), Kind.SKILLS: entries(*[ENTRY] * MOST_ENTRIES), Kind.PROMPTS: entries(ENTRY)},
         {Kind.PROMPTS: 1, Kind.SKILLS: MOST_ENTRIES - 1, Kind.TEMPLATES: 0},
         {
-            Kind.SKILLS: f"skills: the first 4,999 are taken and the other 1 are left out: {LIMITS}",
-            Kind.TEMPLATES: f"templates: the first 0 are taken and the other 1 are left out: {LIMITS}",
+            Kind.SKILLS: f"skills: the first 4,999 are taken and the others are left out: {LIMITS}",
+            Kind.TEMPLATES: f"templates: the first 0 are taken and the others are left out: {LIMITS}",
         },
         id="skills come behind prompts and before templates",
     ),
@@ -54,8 +53,8 @@ CUTS = [
         {Kind.PROMPTS: entries(*[LARGE] * (MOST_BYTES // LARGEST_ENTRY + 1)), Kind.TEMPLATES: entries(ENTRY)},
         {Kind.PROMPTS: MOST_BYTES // LARGEST_ENTRY, Kind.TEMPLATES: 0},
         {
-            Kind.PROMPTS: f"prompts: the first 16 are taken and the other 1 are left out: {LIMITS}",
-            Kind.TEMPLATES: f"templates: the first 0 are taken and the other 1 are left out: {LIMITS}",
+            Kind.PROMPTS: f"prompts: the first 16 are taken and the others are left out: {LIMITS}",
+            Kind.TEMPLATES: f"templates: the first 0 are taken and the others are left out: {LIMITS}",
         },
         id="too many bytes",
     ),
@@ -81,8 +80,3 @@ def test_definitions_of_many_members_are_cut_before_their_objects_take_much_memo
 
 def test_the_size_of_a_definition_is_that_of_its_keys_and_values() -> None:
     assert size({"name": Raw(b'"x"'), "a": Raw(b"[ 1 ]")}) == len('name"x"a[ 1 ]')
-
-
-@pytest.mark.parametrize(("key", "then"), [("x", "'x'"), ("a\n", "'a\\n'"), ("x" * 101, f"'{'x' * 100}…'")])
-def test_a_name_in_a_remark_is_quoted_and_cut(key: str, then: str) -> None:
-    assert shown(key) == then

@@ -77,8 +77,8 @@ ROWS = [
         {"path": ["x" * 100, "\u202e"]}, ["path must be string, not an array"], id="long and hidden texts in a list"
     ),
     pytest.param(
-        {**GOOD, "mode": "\u202e" + "x" * 100},
-        [r'mode must be "text"|"binary", not the string "\u202e' + "x" * 39 + '…"'],
+        {**GOOD, "mode": "\u202e" + "x" * 200},
+        [r'mode must be "text"|"binary", not the string "\u202e' + "x" * 99 + '…"'],
         id="a long text with a hidden character",
     ),
 ]

@@ -12,7 +12,7 @@ from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
-from search_mcp.dialects.back.notifications import LARGEST_NOTIFICATION
+from search_mcp.wire.payload import SMALL_BYTES
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
@@ -588,7 +588,7 @@ def test_of_a_large_log_message_the_members_that_the_protocol_knows_pass(pair: P
     pair.alpha.logs = True
     pair.front.opens()
     call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"} if pair.front.is_modern else None)
-    known = b'"level":"info","logger":"x","data":{"b":1.0,"a":"%b"}' % (b"x" * LARGEST_NOTIFICATION)
+    known = b'"level":"info","logger":"x","data":{"b":1.0,"a":"%b"}' % (b"x" * SMALL_BYTES)
     pair.alpha.says_line(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"new":1,%b}}' % known)
     assert b'"params":{%b' % known in pair.front.next().line
     pair.alpha.is_called("echo").returns(text("x"))

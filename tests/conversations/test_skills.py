@@ -181,7 +181,7 @@ def test_too_many_skills_are_cut_behind_tools_and_before_resources(pair: Pair, m
     assert listed(pair) == skills[:10]  # and two tools
     assert pair.front.asks("resources/list").result()["resources"] == []
     pair.after(1)
-    assert any("skills: the first 10 are taken and the other 2 are left out" in e for e in pair.transcript.warnings)
+    assert any("skills: the first 10 are taken and the others are left out" in e for e in pair.transcript.warnings)
 
 
 def test_a_list_that_cannot_be_had_costs_nothing_else(pair: Pair) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.dialects.asking import (
-    LARGEST_ERROR_DATA,
     LONGEST_MESSAGE,
     MOST_AT_ONCE,
     MOST_COLONS,
@@ -22,6 +21,7 @@ from search_mcp.dialects.asking import (
 from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.wire import payload
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import UNSET, ErrorObject, Raw
 
 HIDING = st.text(st.sampled_from("\r\n\t\b\x1b\x7f\x9b \xa0\u200b\u200e\u202e\u2066\u2028\u3164\ufeff\U000e0041[]aא"))
@@ -120,7 +120,7 @@ TOO_MUCH = [
     pytest.param([URL] * (MOST_OPEN + 1), "more than 4 questions", id="too many"),
     pytest.param([{}] * 10_000, "more than 4 questions", id="nothing often"),
     pytest.param([{}] * 1_000_000, "more than 65,536 bytes", id="nothing very often"),
-    pytest.param([{**URL, "x": "x" * LARGEST_ERROR_DATA}], "more than 65,536 bytes", id="too long"),
+    pytest.param([{**URL, "x": "x" * SMALL_BYTES}], "more than 65,536 bytes", id="too long"),
 ]
 
 

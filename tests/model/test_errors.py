@@ -8,8 +8,6 @@ import pytest
 
 from search_mcp.model.errors import (
     ACTED_ON_BY_CLIENTS,
-    LONGEST_NAME,
-    LONGEST_REASON,
     BackendToolError,
     ConfigError,
     Lost,
@@ -23,6 +21,7 @@ from search_mcp.model.errors import (
     ToolNotFound,
 )
 from search_mcp.model.names import State
+from search_mcp.model.sentences import LONGEST_NAME, LONGEST_REASON
 from search_mcp.wire import messages
 from search_mcp.wire.errors import (
     InternalError,

@@ -452,7 +452,7 @@ DOWN = [
     (Status("x", State.STARTING, last_failure="it broke"), "x (starting again after: it broke)"),
     (Status("x", State.RESTARTING), "x (still starting, search again in a few seconds)"),
     (Status("x", State.FAILED), "x (failed)"),
-    (Status("x", State.FAILED, "e" * 10_000), f"x ({'e' * 119}…)"),
+    (Status("x", State.FAILED, "e" * 10_000), f"x ({'e' * 120}…)"),
     (Status("x", State.STOPPED), None),
     (Status("x", State.READY), None),
     (Status("x", State.DISABLED, "it is disabled in the configuration"), None),

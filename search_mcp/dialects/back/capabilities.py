@@ -6,12 +6,11 @@ from search_mcp.dialects import names
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ServerCapabilities
 from search_mcp.wire import payload
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import UNSET, Fields, Raw
 
 log = logging.getLogger(__name__)
 
-LARGEST_CAPABILITIES = 1 << 18
-"""Most bytes of the capabilities that a server may declare."""
 LONGEST_INSTRUCTIONS = 65_536
 LONGEST_TITLE = 1_000
 """Most characters that are kept of a server's instructions and title; fewer of them are shown."""
@@ -20,9 +19,9 @@ LONGEST_TITLE = 1_000
 def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
     """Read the capabilities in an opening result; malformed members are ignored."""
     declared = result.get("capabilities")
-    is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
+    is_too_large = declared is not None and len(memoryview(declared)) > SMALL_BYTES
     if is_too_large:
-        log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
+        log.warning("! a server's capabilities of more than %d bytes are ignored", SMALL_BYTES)
     # A copy: views would keep the whole answer, of which the rest may be megabytes, as long as the connection.
     capabilities = {} if is_too_large or declared is None else payload.object_or_empty(declared.copy())
     nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}

@@ -17,6 +17,7 @@ from search_mcp.dialects.params import on_cancelled, progress_token, read_params
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import BoundedDict, Call, Caller, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import (
     ElicitationComplete,
     ListChanged,
@@ -47,15 +48,10 @@ class UnknownRevisionError(ValueError):
         self.revision = revision
 
     def __str__(self) -> str:
-        shown = self.revision if len(self.revision) <= LONGEST_REVISION else f"{self.revision[:LONGEST_REVISION]}…"
         return (
-            f"it answered initialize with the protocol revision {shown!r}, which search-mcp does not know "
+            f"it answered initialize with the protocol revision {cut(self.revision)!r}, which search-mcp does not know "
             f"(it knows {', '.join(names.LEGACY)}); update the server, or search-mcp"
         )
-
-
-LONGEST_REVISION = 40
-"""Most characters of an unknown revision that an error repeats."""
 
 
 async def initialize(peer: Peer, opening: Opening, revision: str) -> ServerCapabilities:

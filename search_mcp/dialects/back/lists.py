@@ -11,24 +11,20 @@ from search_mcp.catalog import list_limits
 from search_mcp.catalog.repair import repaired
 from search_mcp.dialects import names
 from search_mcp.model.names import Kind
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import EMPTY, Fields, Raw
 
 MAX_PAGES = 1000
 """Most pages of one list that are read; some servers never stop giving cursors."""
+MOST_READ = 4 * list_limits.MOST_BYTES
+"""Bytes of one list after which no further page is read; a quarter of them can be kept at most."""
 SLICE_BYTES = 1 << 19
 """Bytes of definitions that are read in one turn of the event loop: a few milliseconds."""
 ENTRY_COST_BYTES = 1 << 11
 """Fixed cost of one definition, in bytes."""
-LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
-"""Most bytes of one page that are read; more than the limit for all lists of a server."""
-MOST_IN_PAGE = 100_000
-"""Most definitions of one page that are read, including those that are left out."""
-MOST_READ = 4 * list_limits.MOST_BYTES
-"""Bytes of one list after which no further page is read; a quarter of them can be kept at most."""
-LONGEST_CURSOR = 1 << 16
-"""Most bytes of a cursor, which is sent back."""
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> ServerList:
@@ -46,8 +42,8 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         cursor = await reading.take(await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor}))
         if reading.is_full or cursor is None:
             break
-        if len(memoryview(cursor)) > LONGEST_CURSOR:
-            fault = f"has a cursor of more than {LONGEST_CURSOR:,} bytes"
+        if len(memoryview(cursor)) > SMALL_BYTES:
+            fault = f"has a cursor of more than {SMALL_BYTES:,} bytes"
         elif hash(bytes(cursor)) in seen:
             fault = "repeats a cursor"
         elif reading.bytes_read > MOST_READ:
@@ -59,7 +55,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         break
     else:
         reading.rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
-    return reading.finished(has_more=cursor is not None)
+    return reading.finished()
 
 
 class _Reading:
@@ -73,8 +69,7 @@ class _Reading:
         self.bytes_read = 0
         self._freshness: list[Freshness] = []  # of each page
         self._kind = kind
-        self._size = self._unmentioned = self._left_out = 0
-        self._is_unread = False  # whether a part of a page was not read
+        self._size = self._unmentioned = 0
 
     async def take(self, page: Raw) -> Raw | None:
         """Read one page; return the cursor of the next one.
@@ -97,24 +92,19 @@ class _Reading:
         return None if cursor is None or bytes(cursor) == b"null" else cursor.copy()
 
     async def _take_definitions(self, raw: Raw) -> None:
-        """Read the definitions of one page, in slices."""
-        position, slice_bytes = 0, 0
-        for item in payload.elements(raw, LARGEST_PAGE):
-            slice_bytes += SLICE_BYTES if item is None else ENTRY_COST_BYTES + len(memoryview(item))
+        """Read the definitions of one page, in slices, as far as they are kept."""
+        slice_bytes = 0
+        most = list_limits.MOST_ENTRIES
+        definitions = payload.first_items(raw, most + 1)
+        for position, item in enumerate(definitions[:most]):
+            slice_bytes += ENTRY_COST_BYTES + len(memoryview(item))
             if slice_bytes >= SLICE_BYTES:
                 slice_bytes = 0
                 await anyio.lowlevel.checkpoint()
-            if item is None:
-                continue
+            self._take_one(position, item)
             if self.is_full:
-                self._left_out += 1
-            else:
-                self._take_one(position, item)
-            position += 1
-            if position >= MOST_IN_PAGE:
-                break
-        if position >= MOST_IN_PAGE or (len(memoryview(raw)) > LARGEST_PAGE and not self.is_full):
-            self.is_full = self._is_unread = True
+                return
+        self.is_full = len(definitions) > most
 
     def _take_one(self, position: int, item: Raw) -> None:
         place, key_name = f"{self._kind.value}[{position}]", names.ENTRY_KEY[self._kind]
@@ -133,17 +123,17 @@ class _Reading:
         elif not key:
             self._reject(f"{place} has no {key_name}")
         elif len(key) > longest:
-            shown = list_limits.shown(key)
-            self._reject(f"{place}: its {key_name} {shown} has {len(key):,} characters; up to {longest:,} are taken")
+            shown = cut(key)
+            self._reject(f"{place}: its {key_name} {shown!r} has {len(key):,} characters; up to {longest:,} are taken")
         elif key in self.entries:
-            self._reject(f"{place} repeats the {key_name} {list_limits.shown(key)}")
+            self._reject(f"{place} repeats the {key_name} {cut(key)!r}")
         else:
             self._keep(Entry(key, definition))
 
     def _keep(self, entry: Entry) -> None:
         size = self._size + list_limits.cost(entry)
         if len(self.entries) >= list_limits.MOST_ENTRIES or size > list_limits.MOST_BYTES:
-            self.is_full, self._left_out = True, 1
+            self.is_full = True
             return
         self._size = size
         self.entries[entry.key] = entry
@@ -155,21 +145,15 @@ class _Reading:
         else:
             self._unmentioned += 1
 
-    def finished(self, *, has_more: bool) -> ServerList:
-        """Return the list, with remarks on what was left out; `has_more`: there are pages that were not read."""
+    def finished(self) -> ServerList:
+        """Return the list, with remarks on what was left out."""
         shortest = Freshness(min(each.ttl_ms for each in self._freshness), all(each.public for each in self._freshness))
-        return ServerList(tuple(self.entries.values()), shortest, self._remarks(has_more=has_more))
-
-    def _remarks(self, *, has_more: bool) -> tuple[str, ...]:
         remarks = list(self.rejected)
         if self._unmentioned:
             remarks.append(f"{self._kind.value}: {self._unmentioned:,} more definitions cannot be read")
         if self.is_full:
-            left_out = f"{self._left_out:,} or more are" if has_more else f"the other {self._left_out:,} are"
-            if self._is_unread:
-                left_out = "all behind them are"
-            remarks.append(list_limits.cut_remark(self._kind, len(self.entries), left_out))
-        return tuple(remarks)
+            remarks.append(list_limits.cut_remark(self._kind, len(self.entries)))
+        return ServerList(tuple(self.entries.values()), shortest, tuple(remarks))
 
 
 def _freshness(result: Fields) -> Freshness:

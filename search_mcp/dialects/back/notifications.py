@@ -3,18 +3,17 @@
 import logging
 from collections.abc import Callable, Collection
 
-from search_mcp.catalog import list_limits
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.model.calls import Call
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import News, TaskChanged
 from search_mcp.wire import payload
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import UNSET, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
 
-LARGEST_NOTIFICATION = 1 << 16
-"""Most bytes of a notification's parameters that are decoded completely."""
 _TASK = (
     *("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval"),
     *("pollIntervalMs", names.INPUT_REQUESTS, "result", "error", names.META),
@@ -29,12 +28,10 @@ _READ_OF_LARGE = {
 
 def read_notification(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
     """Decode the parameters of a notification; `None` if they are malformed or too large for its method."""
-    if params is not UNSET and len(memoryview(params)) > LARGEST_NOTIFICATION:
+    if params is not UNSET and len(memoryview(params)) > SMALL_BYTES:
         if method in _READ_OF_LARGE:
             return payload.members(params, *_READ_OF_LARGE[method]) or None
-        log.warning(
-            "! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTIFICATION
-        )
+        log.warning("! %s: %s of more than %d bytes is ignored", server, repr(cut(method)), SMALL_BYTES)
         return None
     try:
         return payload.fields(params)

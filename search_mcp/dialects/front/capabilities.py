@@ -8,8 +8,6 @@ from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, method_not_found
 from search_mcp.wire.structs import EMPTY, Fields
 
-DEEPEST_CAPABILITY = 4
-"""Levels of nesting that are read of a capability, as in `tasks.requests.tools.call`."""
 _READS_DIRECTORIES = payload.encode({names.DIRECTORY_READ: True})
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
@@ -54,10 +52,11 @@ def _extensions(offered: MergedCapabilities, of_client: Fields) -> Fields:
     return extensions
 
 
-def _united(capabilities: list[object], depth: int = DEEPEST_CAPABILITY) -> dict[str, object]:
+def _united(capabilities: list[object]) -> dict[str, object]:
     """Merge nested objects: the result has every key of any of them."""
-    objects = [each for each in capabilities if isinstance(each, dict)] if depth else []
-    return {key: _united([each[key] for each in objects if key in each], depth - 1) for each in objects for key in each}
+    objects = [each for each in capabilities if isinstance(each, dict)]
+    keys = dict.fromkeys(key for each in objects for key in each)
+    return {key: _united([each[key] for each in objects if key in each]) for key in keys}
 
 
 def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:

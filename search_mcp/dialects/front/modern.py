@@ -27,9 +27,6 @@ from search_mcp.wire.peer import Peer
 from search_mcp.wire.pending import Pending, unheard
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
-DISCOVER_TTL_MS = 0
-"""Capabilities depend on backends that may start and stop, so clients should not cache them."""
-
 LEAST_PAUSE_SECONDS = 1.0
 """Shortest delay before a subscription is tried again at a server that does not run, in seconds."""
 _CACHEABLE = frozenset({Action.READ_RESOURCE, Action.GET_SKILL})
@@ -106,7 +103,8 @@ class FrontModern:
             "instructions": self._gateway.instructions(_viewer(envelope)),
         }
         fields = {key: payload.encode(value) for key, value in body.items()}
-        self._answer(request, fields, Freshness(DISCOVER_TTL_MS))
+        # Capabilities depend on servers that may start and stop, so clients should not cache them.
+        self._answer(request, fields, Freshness())
 
     def _list(self, request: Request, kind: Kind, params: Fields, viewer: Viewer) -> None:
         if kind is Kind.SKILLS:

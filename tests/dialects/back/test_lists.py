@@ -8,9 +8,10 @@ from itertools import count
 import anyio
 import pytest
 
-from search_mcp.dialects.back.lists import LONGEST_CURSOR, MAX_PAGES, MOST_READ, read_pages
+from search_mcp.dialects.back.lists import MAX_PAGES, MOST_READ, read_pages
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerList
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import Fields, Raw
 
 MB = 1 << 20
@@ -46,7 +47,7 @@ def test_a_list_keeps_nothing_of_its_pages_but_definitions() -> None:
 
 def test_a_list_keeps_no_cursor() -> None:
     server_list, pages = read(
-        lambda page: {"tools": [{"name": f"t{page}"}], "nextCursor": f"{page}".zfill(LONGEST_CURSOR - 2)}
+        lambda page: {"tools": [{"name": f"t{page}"}], "nextCursor": f"{page}".zfill(SMALL_BYTES - 2)}
     )
     assert tracemalloc.get_traced_memory()[1] < 2 * MB
     assert pages == len(server_list.entries) == MAX_PAGES
@@ -55,7 +56,7 @@ def test_a_list_keeps_no_cursor() -> None:
 @pytest.mark.parametrize(
     ("cursor", "fault"),
     [
-        pytest.param("x" * (LONGEST_CURSOR - 1), "has a cursor of more than 65,536 bytes", id="long"),
+        pytest.param("x" * (SMALL_BYTES - 1), "has a cursor of more than 65,536 bytes", id="long"),
         pytest.param("x", "repeats a cursor", id="the same"),
     ],
 )
