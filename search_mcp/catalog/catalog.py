@@ -13,7 +13,6 @@ from search_mcp.catalog.items import (
     READ_RESULT,
     RESTART,
     fold,
-    has_literal_scheme,
     is_allowed,
     is_app,
     literal_beginning,
@@ -24,9 +23,8 @@ from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plai
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, ask_user
+from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
 from search_mcp.model.names import Kind
-from search_mcp.model.sentences import enumerated
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
@@ -45,9 +43,10 @@ class Catalog:
     def __init__(self, servers: Sequence[ServerConfig], named_once: NamedOnce | None = None) -> None:
         """`named_once` has the tools and prompts of other clients, which equal ones are taken from."""
         self._named_once = named_once or NamedOnce()
-        self._servers = {server.name: server for server in servers}
+        self.servers: Mapping[str, ServerConfig] = {server.name: server for server in servers}
         self.prefixes = Prefixes(servers)
-        self._pages: dict[tuple[str, Kind], ServerList | None] = {}
+        self.pages: dict[tuple[str, Kind], ServerList | None] = {}
+        """The lists that are known; `None` for one that could not be read."""
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
@@ -66,12 +65,12 @@ class Catalog:
 
         Servers that are switched off, or that the client does not use, have no lists, but keep their prefixes.
         """
-        self._servers = {server.name: server for server in servers}
+        self.servers = {server.name: server for server in servers}
         self.prefixes = Prefixes([*servers, *switched_off])
-        self._pages = {
+        self.pages = {
             (server, kind): page
-            for (server, kind), page in self._pages.items()
-            if server in self._servers and server not in replaced
+            for (server, kind), page in self.pages.items()
+            if server in self.servers and server not in replaced
         }
         self._repaired.clear()
         self._named.clear()
@@ -82,18 +81,18 @@ class Catalog:
     @property
     def limits_results(self) -> bool:
         """Whether the user limits the length of any server's results."""
-        return any(server.max_result_characters is not None for server in self._servers.values())
+        return any(server.max_result_characters is not None for server in self.servers.values())
 
     @property
     def result_size(self) -> int | None:
         """The largest size of results, in characters, that is declared for a server's tools."""
-        declared = (server.result_size for server in self._servers.values())
+        declared = (server.result_size for server in self.servers.values())
         return max((size for size in declared if size is not None), default=None)
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
         """Store a server's list; `None` if it could not be read."""
-        before = self._pages.get((server, kind))
-        self._pages[server, kind] = page
+        before = self.pages.get((server, kind))
+        self.pages[server, kind] = page
         if page is not None and before is not None and self._looks_alike(server, before, page):
             return  # usually, it is as it was cached
         self._repaired.pop((server, kind), None)
@@ -105,67 +104,67 @@ class Catalog:
         self.version += 1
 
     def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
-        is_pinned = server in self._servers and self._servers[server].pin_tools
+        is_pinned = server in self.servers and self.servers[server].pin_tools
         is_pending = before.is_pending if is_pinned else page.is_pending
         return replace(before, freshness=page.freshness, read_at=page.read_at, is_pending=is_pending) == page
 
     def is_known(self, server: str, kind: Kind) -> bool:
         """Return whether a server's list was read, or could not be read."""
-        return (server, kind) in self._pages
+        return (server, kind) in self.pages
 
     def has_entries(self, kind: Kind) -> bool:
         """Return whether any server has an entry of this kind."""
-        return any(of is kind and page is not None and page.entries for (_, of), page in self._pages.items())
+        return any(of is kind and page is not None and page.entries for (_, of), page in self.pages.items())
 
     def is_admitted(self, server: str, tool: str) -> bool:
         """Return whether a tool passes its server's filters and is not withheld."""
-        return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
+        return is_allowed(self.servers[server], tool) and tool not in self.withheld(server)
 
     def unmatched(self, server: str) -> Iterator[tuple[str, bool]]:
         """Yield a sentence about each name in an entry that fits no tool of its server, and whether it should hide one.
 
         Nothing is yielded as long as its list is not known, or not wholly.
         """
-        page = self._pages.get((server, Kind.TOOLS))
+        page = self.pages.get((server, Kind.TOOLS))
         if page is not None and not page.rejected:
-            yield from unmatched(self._servers[server], {entry.key: None for entry in page.entries})
+            yield from unmatched(self.servers[server], {entry.key: None for entry in page.entries})
 
     def hidden_by_read_only(self, server: str) -> Collection[str]:
         """Return the tools of a server that are hidden by its `readOnly` only, by their own names."""
-        config = self._servers.get(server)
+        config = self.servers.get(server)
         if config is None or not config.read_only:
             return ()
-        others = [entry.key for entry, _ in self._entries(server, Kind.TOOLS) if not declares_read_only(entry.fields)]
+        others = [entry.key for entry, _ in self.entries(server, Kind.TOOLS) if not declares_read_only(entry.fields)]
         withheld = self.withheld(server)
         return [tool for tool in others if is_allowed(config, tool) and tool not in withheld]
 
     def is_hidden_by_read_only(self, server: str, name: str) -> bool:
         """Return whether a name, possibly folded, is that of a tool that is hidden by `readOnly` only."""
         hidden = self.hidden_by_read_only(server)
-        return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
+        return any(fold(name) in (fold(key), fold(self.servers[server].rename.get(key, key))) for key in hidden)
 
     @property
     def can_restart(self) -> bool:
         """Whether a server is under development, so that `restart_server` exists."""
-        return any(server.watch for server in self._servers.values())
+        return any(server.watch for server in self.servers.values())
 
     def is_pinned(self, server: str) -> bool:
         """Return whether only definitions that were first seen or accepted may be shown and called."""
-        return server in self._servers and self._servers[server].pin_tools
+        return server in self.servers and self.servers[server].pin_tools
 
     def changed(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
         """Return the tools or prompts of a server that changed since they were first seen."""
-        page = self._pages.get((server, kind))
+        page = self.pages.get((server, kind))
         return page.changed if page is not None else frozenset()
 
     def new(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
         """Return the tools or prompts of a server that are new since it was first seen."""
-        page = self._pages.get((server, kind))
+        page = self.pages.get((server, kind))
         return page.new if page is not None else frozenset()
 
     def withheld(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
         """Return the tools or prompts of a server that are not shown until the user accepts them."""
-        page = self._pages.get((server, kind))
+        page = self.pages.get((server, kind))
         if page is None or not self.is_pinned(server):
             return frozenset()
         if page.trouble or page.is_pending:
@@ -175,7 +174,7 @@ class Catalog:
     def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
         """Return the error for using a withheld tool or prompt by this name."""
         withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-        return withheld(name, server, self._servers[server].check("--accept"), is_new=key in self.new(server, kind))
+        return withheld(name, server, self.servers[server].check("--accept"), is_new=key in self.new(server, kind))
 
     def why_hidden(self, name: str) -> WireError | None:
         """Return the error for a tool that is withheld, or hidden by `readOnly`; `None` for any other."""
@@ -183,29 +182,29 @@ class Catalog:
         if item is not None:
             return self.why_withheld(item.server, Kind.TOOLS, item.key, name)
         owners, own = self.prefixes.split(name)
-        hiding = [each for each in owners or self._servers if self.is_hidden_by_read_only(each, own)]
+        hiding = [each for each in owners or self.servers if self.is_hidden_by_read_only(each, own)]
         return HiddenByReadOnly(name, hiding[0]) if len(hiding) == 1 else None
 
     def withheld_tools(self) -> "NamedItems":
         """Return the withheld tools of all servers, for the user to review."""
         withheld = (
             (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
-            for config in self._servers.values()
+            for config in self.servers.values()
             for withheld in [self.withheld(config.name)]
-            for entry, _ in self._entries(config.name, Kind.TOOLS)
+            for entry, _ in self.entries(config.name, Kind.TOOLS)
             if entry.key in withheld
         )
         return NamedItems(Admitted([plain_item(*each) for each in withheld], self.prefixes))
 
     def everything(self, kind: Kind) -> Iterator[tuple[str, Entry]]:
         """Yield all listed definitions of a kind with their servers, including withheld and filtered ones."""
-        for server in self._servers:
-            page = self._pages.get((server, kind))
+        for server in self.servers:
+            page = self.pages.get((server, kind))
             yield from ((server, entry) for entry in page.entries) if page is not None else ()
 
     def is_unlistable(self, server: str, kind: Kind) -> bool:
         """Return whether a server's list could not be read."""
-        return self._pages.get((server, kind), _NOT_ASKED) is None
+        return self.pages.get((server, kind), _NOT_ASKED) is None
 
     def freshness(self, kind: Kind, now: float) -> Freshness:
         """Return the shortest freshness that is left to any server's list of a kind, by the clock that it was read by.
@@ -213,7 +212,7 @@ class Catalog:
         "the client SHOULD consider the result fresh for that many milliseconds after receiving the response": the time
         since search-mcp received the list is over.
         """
-        pages = [page for (_, of), page in self._pages.items() if of is kind]
+        pages = [page for (_, of), page in self.pages.items() if of is kind]
         known = [page for page in pages if page is not None]
         if not known or len(known) < len(pages):
             return Freshness()
@@ -229,7 +228,7 @@ class Catalog:
     def named(self, kind: Kind) -> "NamedItems":
         """Return the tools or prompts of all servers."""
         if kind not in self._named:
-            withheld = frozenset(name for server in self._servers for name in self.withheld(server, kind))
+            withheld = frozenset(name for server in self.servers for name in self.withheld(server, kind))
             plain = [plain_item(*each) for each in self._admitted(kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
             optional = ((RESTART, self.can_restart), (READ_RESULT, self.limits_results))
@@ -239,7 +238,7 @@ class Catalog:
 
     def merge_long(self, kind: Kind) -> bool:
         """Merge tools or prompts if they are many and not merged yet; return whether they were merged now."""
-        pages = [page for (_, of), page in self._pages.items() if of is kind and page is not None]
+        pages = [page for (_, of), page in self.pages.items() if of is kind and page is not None]
         if kind in self._named or sum(len(page.entries) for page in pages) < FEW_ENTRIES:
             return False
         self.named(kind)
@@ -251,8 +250,8 @@ class Catalog:
             self._merged[kind] = {skill.uri: (skill.server, skill.entry) for skill in self.skills()}
         if kind not in self._merged:
             merged: dict[str, tuple[str, Entry]] = {}
-            for server in self._servers:
-                for entry, _ in self._entries(server, kind):
+            for server in self.servers:
+                for entry, _ in self.entries(server, kind):
                     merged.setdefault(entry.key, (server, entry))
             self._merged[kind] = merged
         return self._merged[kind]
@@ -261,8 +260,8 @@ class Catalog:
         """Return the skills of all servers that are shown."""
         if self._skills is None:
             listed = {
-                server: [entry for entry, remarks in self._entries(server, Kind.SKILLS) if not is_left_out(remarks)]
-                for server in self._servers
+                server: [entry for entry, remarks in self.entries(server, Kind.SKILLS) if not is_left_out(remarks)]
+                for server in self.servers
             }
             # Loaded with the first skill, not at every start.
             from search_mcp.catalog.skills import Skills
@@ -277,14 +276,14 @@ class Catalog:
         return self._lists_skills
 
     def _claims_of_directories(self) -> "Iterator[Claim]":
-        for server in self._servers:
-            yield from ((entry.key, server, False) for entry, _ in self._entries(server, Kind.RESOURCES))
-            for entry, _ in self._entries(server, Kind.TEMPLATES):
+        for server in self.servers:
+            yield from ((entry.key, server, False) for entry, _ in self.entries(server, Kind.RESOURCES))
+            for entry, _ in self.entries(server, Kind.TEMPLATES):
                 yield literal_beginning(entry.key), server, False
 
     def has(self, server: str) -> bool:
         """Return whether a server is configured and enabled."""
-        return server in self._servers
+        return server in self.servers
 
     def owner(self, uri: str) -> str | None:
         """Return the owner of a URI.
@@ -306,85 +305,15 @@ class Catalog:
         """Return all servers that list a URI, a template or a skill with this scheme."""
         return {
             server
-            for server, kind in self._pages
+            for server, kind in self.pages
             if kind in _WITH_URIS
-            for entry, _ in self._entries(server, kind)
+            for entry, _ in self.entries(server, kind)
             if entry.key.partition(":")[0] == scheme
         }
 
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield a remark for each definition that was repaired, renamed or left out, with its server."""
-        for (server, kind), page in self._pages.items():
-            if page is None:
-                yield server, f"its list of {kind.value} could not be read"
-                continue
-            for reason in page.rejected:
-                yield server, reason
-            for entry, remarks in self._entries(server, kind):
-                for remark in remarks:
-                    yield server, f"{kind.value}: {entry.key}: {remark}"
-        for server in self._servers:
-            yield from ((server, sentence) for sentence, _ in self.unmatched(server))
-        for kind in (Kind.TOOLS, Kind.PROMPTS):
-            yield from self.named(kind).collisions
-        for server, uri, rival in self.skills().left_out if self.lists_skills() else ():
-            yield server, f"skills: {uri}: left out: its folder contains URIs of server {rival!r}"
-        for (server, uri), what in self._claims().items():
-            if (owner := self.owner(uri)) != server:
-                yield server, f"{what} is also a URI of {owner!r}, which owns it"
-        for server in self._servers:
-            for entry, _ in self._entries(server, Kind.TEMPLATES):
-                if not has_literal_scheme(entry.key):
-                    reason = "it has no literal scheme; it is used only for URIs that no other server has"
-                    yield server, f"templates: {entry.key}: {reason}"
-
-    def changes(self, changed_about: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Yield a sentence for each server with changes since it was first seen, or that cannot be compared.
-
-        The title or the instructions of the servers in `changed_about` changed.
-        """
-        for server in self._servers:
-            yield from ((server, change) for change in self._changes(server, server in changed_about))
-
-    def _changes(self, server: str, is_about_changed: bool) -> Iterator[str]:
-        pages = {kind: page for kind in _COMPARED if (page := self._pages.get((server, kind))) is not None}
-        is_withheld = "; nothing of it is shown until then" if self.is_pinned(server) else ""
-        yield from sorted({page.trouble + is_withheld for page in pages.values() if page.trouble})
-        nouns = {kind: kind.value.removesuffix("s") for kind in pages}
-        changed = [_named(nouns[kind], page.changed) for kind, page in pages.items() if page.changed]
-        new = [_named(nouns[kind], page.new) for kind, page in pages.items() if page.new]
-        count = sum(len(page.changed) + len(page.new) for page in pages.values())
-        if is_about_changed:
-            changed.append("title or instructions")
-        if changed or new:
-            count += 2 * is_about_changed
-            them, verb = ("it", "It is") if count == 1 else ("them", "They are")
-            until = f"{verb} withheld until you accept {them}" if self.is_pinned(server) else ALREADY_SEEN
-            yield f"{differing(changed, new)}. {until}: {self._servers[server].review(them)}"
-
-    def sentence_for_model(self, server: str, changed: Sequence[str], new: Sequence[str]) -> str:
-        """Write what is changed and new, whether it is withheld, and what the user can do."""
-        if not changed and not self.is_pinned(server):  # a server may list a tool only to clients with roots
-            return differing(changed, new)
-        withheld = ["Withheld until the user accepts it"] if self.is_pinned(server) else []
-        return ". ".join([differing(changed, new), *withheld, ask_user(self._servers[server].check("--accept"))])
-
-    def _claims(self) -> Mapping[tuple[str, str], str]:
-        """Return all URIs that each server claims, with the first place of the claim."""
-        claims = {
-            (server, entry.key): f"{kind.value}: {entry.key}"
-            for kind in (Kind.RESOURCES, Kind.TEMPLATES)
-            for server in self._servers
-            for entry, _ in self._entries(server, kind)
-        }
-        for item in self.tools():
-            for uri in filter(is_app, item.app_uris):
-                claims.setdefault((item.server, uri), f"tools: {item.key}: its app {uri}")
-        return claims
-
-    def _entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
+    def entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
         """Return a server's repaired definitions, with a remark for each repair."""
-        page = self._pages.get((server, kind))
+        page = self.pages.get((server, kind))
         if page is None:
             return ()
         if (server, kind) not in self._repaired:
@@ -402,9 +331,9 @@ class Catalog:
 
     def _admitted(self, kind: Kind, *, is_withheld: bool = False) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
         """Yield the definitions that are shown: server, the backend's name, the new name, the fields."""
-        for config in self._servers.values():
+        for config in self.servers.values():
             withheld = self.withheld(config.name, kind)
-            for entry, remarks in self._entries(config.name, kind):
+            for entry, remarks in self.entries(config.name, kind):
                 if (entry.key in withheld) is not is_withheld:
                     continue
                 if kind is Kind.TOOLS and not is_allowed(config, entry.key):
@@ -422,19 +351,5 @@ class Catalog:
                 yield config, entry.key, shown, fields
 
 
-def differing(changed: Sequence[str], new: Sequence[str]) -> str:
-    """Write what is changed and what is new."""
-    said = [f"changed: {', '.join(changed)}"] if changed else []
-    said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
-    return ". ".join(said)
-
-
-ALREADY_SEEN = "Models see the new text already"
-"""The meaning of a difference without `pinTools`: accepting it only ends the report."""
 _NOT_ASKED = ServerList(())
-_COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 _WITH_URIS = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)
-
-
-def _named(noun: str, names: Collection[str]) -> str:
-    return f"{noun}{'s' if len(names) > 1 else ''} {enumerated(sorted(names))}"

@@ -21,6 +21,7 @@ from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_beginning
+from search_mcp.catalog.list_limits import LONGEST_URI
 from search_mcp.catalog.skill_uris import directory_of, is_within
 from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
@@ -29,16 +30,8 @@ from search_mcp.wire.payload import members, string, typed
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
 SEEN_URIS = 4_000
-"""Most URIs in one server's results that are remembered, at most 16 MiB; the oldest are dropped."""
-
-UNLISTED_SKILLS = 1_000
-"""Most unlisted skills whose servers are remembered; the oldest are dropped."""
-
-COMPILED_TEMPLATES = 10_000
-"""Most compiled templates that are cached; the oldest are dropped."""
-
-LONGEST_URI = 4096
-"""Most characters of a URI that is matched with templates."""
+"""Most URIs in one server's results that are remembered, at most 32 MiB, and most unlisted skills; the oldest are
+dropped."""
 
 MOST_EXPRESSIONS = 8
 """Most expressions of a template that are matched; real templates have at most four."""
@@ -68,11 +61,12 @@ class ResourceMap:
         self._catalog = catalog
         self._seen: dict[str, BoundedDict[str, int]] = {}  # by server: URIs, with the order of discovery
         self._mentions = 0
-        self._unlisted: BoundedDict[str, str] = BoundedDict(UNLISTED_SKILLS)  # by directory of a skill: its server
+        self._unlisted: BoundedDict[str, str] = BoundedDict(SEEN_URIS)  # by directory of a skill: its server
         self.contested: dict[str, tuple[str, str]] = {}
         """By server: the first URI in its results that another server had mentioned before, and that server."""
-        self._templates: BoundedDict[str, UriTemplate] = BoundedDict(COMPILED_TEMPLATES)
-        self._ordered: tuple[Mapping[str, tuple[str, Entry]], Sequence[str]] = {}, ()
+        self._listed: Mapping[str, tuple[str, Entry]] = {}  # the templates that the two below are made of
+        self._templates: Sequence[tuple[UriTemplate, str]] = ()
+        self._vague_templates: Sequence[tuple[UriTemplate, str]] = ()
 
     def owner(self, uri: str) -> str | None:
         """Return the server for a URI, or for completions of a template."""
@@ -83,33 +77,24 @@ class ResourceMap:
         return next(filter(None, owners), None)
 
     def _in_order(self) -> Sequence[Callable[[str], str | None]]:
-        templates = self._catalog.by_uri(Kind.TEMPLATES)
+        self._sort_templates(self._catalog.by_uri(Kind.TEMPLATES))
         return (
             self._catalog.owner,
             self._of_unlisted_skill,
-            lambda uri: self._covering(uri, filter(has_literal_scheme, self._longest_first(templates))),
+            lambda uri: _covering(uri, self._templates),
             self._first_to_mention,
             self._only_server_with_scheme,
-            lambda uri: self._covering(uri, (text for text in templates if not has_literal_scheme(text))),
+            lambda uri: _covering(uri, self._vague_templates),
         )
 
-    def _longest_first(self, templates: Mapping[str, tuple[str, Entry]]) -> Sequence[str]:
+    def _sort_templates(self, listed: Mapping[str, tuple[str, Entry]]) -> None:
         """Sort templates by the length of their literal beginnings, then by the order of the file."""
-        if self._ordered[0] is not templates:
-            self._ordered = templates, sorted(templates, key=lambda text: -len(literal_beginning(text)))
-        return self._ordered[1]
-
-    def _covering(self, uri: str, templates: Iterable[str]) -> str | None:
-        """Return the server of the first matching template; a limited number is matched for each server."""
-        servers = self._catalog.by_uri(Kind.TEMPLATES)
-        followed: Counter[str] = Counter()
-        for text in templates:
-            template, server = self._template(text), servers[text][0]
-            if template.begins_and_ends_like(uri):
-                followed[server] += 1
-                if followed[server] <= MOST_FOLLOWED and template.matches(uri):
-                    return server
-        return None
+        if self._listed is not listed:
+            self._listed = listed
+            texts = sorted(listed, key=lambda text: -len(literal_beginning(text)))
+            self._templates = [(UriTemplate(text), listed[text][0]) for text in texts if has_literal_scheme(text)]
+            vague = (text for text in listed if not has_literal_scheme(text))
+            self._vague_templates = [(UriTemplate(text), listed[text][0]) for text in vague]
 
     def _first_to_mention(self, uri: str) -> str | None:
         """Return the server whose results mentioned a URI first."""
@@ -182,17 +167,23 @@ class ResourceMap:
         kinds = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)
         return list(dict.fromkeys(uri for kind in kinds for uri in self._catalog.by_uri(kind)))
 
-    def _template(self, text: str) -> "UriTemplate":
-        if text not in self._templates:
-            self._templates[text] = UriTemplate(text)
-        return self._templates[text]
-
     def _only_server_with_scheme(self, uri: str) -> str | None:
         scheme = uri.partition(":")[0]
         owners = set(self._catalog.owners_of_scheme(scheme))
         if scheme == "ui":  # "The resource prefix `ui://` will be reserved for MCP Apps", which need not be listed
             owners |= set(self._catalog.tools().servers_with_apps)
         return owners.pop() if len(owners) == 1 else None
+
+
+def _covering(uri: str, templates: "Iterable[tuple[UriTemplate, str]]") -> str | None:
+    """Return the server of the first matching template; a limited number is matched for each server."""
+    followed: Counter[str] = Counter()
+    for template, server in templates:
+        if template.begins_and_ends_like(uri):
+            followed[server] += 1
+            if followed[server] <= MOST_FOLLOWED and template.matches(uri):
+                return server
+    return None
 
 
 def taken(catalog: Catalog) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 
+from search_mcp.catalog import remarks
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.gateway.listings import COALESCE_SECONDS
 from search_mcp.gateway.servers import Servers
@@ -43,8 +44,9 @@ class ProblemLog:
         if self._examined == (self._servers.catalog.version, changed):
             return
         self._examined = self._servers.catalog.version, changed
-        changes = dict.fromkeys(self._servers.catalog.changes(changed))
-        before, self._known = self._known, {**changes, **dict.fromkeys(self._servers.catalog.problems())}
+        catalog = self._servers.catalog
+        changes = dict.fromkeys(remarks.changes(catalog, changed))
+        before, self._known = self._known, {**changes, **dict.fromkeys(remarks.problems(catalog))}
         new = [each for each in self._known if each not in before]
         for server, change in (each for each in new if each in changes):
             # Not counted with the others, and of another kind: a server can cause any number of those.

@@ -6,6 +6,7 @@ It knows the `Backend` protocol, not what is behind it, and no client.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from search_mcp.catalog import remarks
 from search_mcp.catalog.about import about
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.in_common import InCommon
@@ -199,4 +200,4 @@ class Servers:
 
     def changes(self) -> Iterable[tuple[str, str]]:
         """Give by server what is not as it was when first seen."""
-        return self.catalog.changes(self.changed_about())
+        return remarks.changes(self.catalog, self.changed_about())

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.remarks import changes_for_model
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.sentences import LONGEST_REASON, shortened
@@ -99,7 +100,7 @@ class ServerReport:
                 new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
         if "changedInstructions" in changes:
             changed.append("title or instructions")
-        return self._catalog.sentence_for_model(server, changed, new)
+        return changes_for_model(self._catalog, server, changed, new)
 
 
 def _trimmed(text: str, length: int) -> str:

@@ -1,11 +1,10 @@
-"""All servers' lists merged, filtered and changed by the configuration, and the reports about them."""
-
-from typing import Any
+"""All servers' lists merged, filtered and changed by the configuration."""
 
 import pytest
 
 from catalog.samples import CLOCK, catalog, entry, listed, names, server, shown_by, tool, tools
 from search_mcp.catalog.catalog import FEW_ENTRIES, Catalog
+from search_mcp.catalog.remarks import changes, problems
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Freshness, ServerList
 from search_mcp.wire import payload
@@ -22,7 +21,7 @@ def test_a_list_is_unknown_until_it_is_put() -> None:
     merged.put("b", Kind.TOOLS, None)
     assert (merged.is_known("b", Kind.TOOLS), merged.is_unlistable("b", Kind.TOOLS)) == (True, True)
     assert names(merged.tools()) == ["a.x"]
-    assert list(merged.problems()) == [("b", "its list of tools could not be read")]
+    assert list(problems(merged)) == [("b", "its list of tools could not be read")]
 
 
 def test_a_new_list_replaces_the_last_and_raises_the_version() -> None:
@@ -150,7 +149,7 @@ def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
     merged.put("a", Kind.RESOURCES, pages[0])
     owners = {uri: owner for uri, (owner, _) in merged.by_uri(Kind.RESOURCES).items()}
     assert owners == {"x://1": "a", "x://a": "a", "x://b": "b"}
-    ((blamed, problem),) = merged.problems()
+    ((blamed, problem),) = problems(merged)
     assert blamed == "b"
     assert problem.startswith("resources: x://1 is also a URI of 'a'")
     assert merged.by_uri(Kind.TEMPLATES) == {}
@@ -176,45 +175,8 @@ def test_the_owner_of_an_app(showing: str, listing: str, then: str | None) -> No
     for name in listing:
         merged.put(name, Kind.RESOURCES, ServerList((entry(CLOCK, uri=CLOCK, name="clock"),)))
     assert merged.owner(CLOCK) == then
-    blamed = [name for name, problem in merged.problems() if f"{CLOCK} is also a URI of {then!r}" in problem]
+    blamed = [name for name, problem in problems(merged) if f"{CLOCK} is also a URI of {then!r}" in problem]
     assert blamed == sorted({name for name in showing + listing if name != then})
-
-
-def test_every_problem_is_reported() -> None:
-    merged = Catalog([server("s")])
-    merged.put("s", Kind.TOOLS, ServerList((tool("a", title=5),), rejected=("tools[1] has no name",)))
-    merged.put("s", Kind.PROMPTS, None)
-    merged.put("s", Kind.TEMPLATES, ServerList((entry("x://{y}", uriTemplate="x://{y}"),)))
-    assert list(merged.problems()) == [
-        ("s", "tools[1] has no name"),
-        ("s", "tools: a: its title has the wrong type and is left out"),
-        ("s", "its list of prompts could not be read"),
-        ("s", "templates: x://{y}: it has no name; its URI stands in"),
-    ]
-
-
-def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
-    """A server's name may contain spaces and characters that are special in a shell."""
-    page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
-    odd = server("a; rm x", pin_tools=True, file="/my files/servers.json")
-    merged = catalog((odd, page), (server("b"), ServerList((tool("x"),), new=frozenset({"x"}))))
-    words = "'a; rm x' --config '/my files/servers.json'"
-    assert dict(merged.changes(["a; rm x"])) == {
-        "a; rm x": "changed: tool send, title or instructions. New: tool drop. "
-        "They are withheld until you accept them: "
-        f"`search-mcp check {words}` shows them, `search-mcp check --accept {words}` accepts them",
-        "b": "new: tool x. Models see the new text already: "
-        "`search-mcp check b` shows it, `search-mcp check --accept b` accepts it",
-    }
-
-
-def test_a_model_asks_the_user_about_a_new_tool_only_if_it_is_withheld() -> None:
-    """A server may list a tool only to clients with roots, which another client does not have."""
-    merged = catalog((server("a"), tools("x")), (server("b", pin_tools=True), tools("x")))
-    ask = "Ask the user to run `search-mcp check --accept"
-    assert merged.sentence_for_model("a", [], ["1 tool"]) == "new: 1 tool"
-    assert f"{ask} a`" in merged.sentence_for_model("a", ["tool x"], ["1 tool"])
-    assert f"Withheld until the user accepts it. {ask} b`" in merged.sentence_for_model("b", [], ["1 tool"])
 
 
 def test_the_reason_for_a_hidden_tool() -> None:
@@ -255,7 +217,7 @@ def test_a_pinned_list_is_withheld_until_it_is_compared() -> None:
     assert (merged.is_admitted("a", "same"), merged.is_admitted("a", "other")) == (True, False)
     assert merged.admissible("a", Kind.TOOLS) == {"other", "added"}
     assert names(merged.tools()) == ["a.same", "d.same", "d.other", "d.added"]
-    assert ("c", "the record is damaged; nothing of it is shown until then") in merged.changes()
+    assert ("c", "the record is damaged; nothing of it is shown until then") in changes(merged)
 
 
 def test_everything_includes_filtered_tools() -> None:
@@ -289,46 +251,9 @@ def test_the_owner_of_a_uri_lists_it_or_its_template() -> None:
     merged.put("b", Kind.RESOURCES, ServerList((entry("x://1"),)))
     assert [merged.owner(uri) for uri in ("x://1", "x://{y}", "x://2")] == ["b", "a", None]
     no_scheme = "templates: {any}: it has no literal scheme; it is used only for URIs that no other server has"
-    assert ("a", no_scheme) in merged.problems()
+    assert ("a", no_scheme) in problems(merged)
 
 
 def test_a_definition_that_cannot_be_repaired_is_left_out() -> None:
     page = ServerList((tool("a", inputSchema={"type": "string"}), tool("b")))
     assert names(catalog((server("s"), page)).tools()) == ["s.b"]
-
-
-def test_of_many_changed_tools_some_are_named() -> None:
-    page = replace(tools(*"abcdefghijkl"), new=frozenset("abcdefghijkl"))
-    ((_, change),) = catalog((server("s"), page)).changes()
-    assert change.startswith("new: tools a, b, c, d, e, f, g, h, i, j, 2 more. ")
-
-
-UNMATCHED = [
-    # in the entry, what is said with the tools get_time and convert_time
-    ({"deny": ("convert_tme",)}, ["tools.deny: no tool matches 'convert_tme'; did you mean convert_time?"]),
-    ({"deny": ("*_tme", "get_*", "*")}, ["tools.deny: no tool matches '*_tme'; did you mean get_time?"]),
-    ({"allow": ("get_time", "Convert*")}, ["tools.allow: no tool matches 'Convert*'; did you mean convert_time?"]),
-    ({"pinned": ("nope",)}, ["pinned: no tool matches 'nope'"]),
-    ({"rename": {"gettime": "now"}}, ["rename: no tool matches 'gettime'; did you mean get_time?"]),
-    ({"describe": {"now": "Tell"}, "rename": {"get_time": "now"}}, ["describe: no tool matches 'now'"]),
-    (
-        {"deny": ("k1", "k2", "k3", "k4", "k5")},
-        [
-            *(f"tools.deny: no tool matches 'k{number}'" for number in (1, 2, 3)),
-            "tools.deny: 2 more of its names match no tool",
-        ],
-    ),
-    ({"deny": ("get_time",), "pinned": ("now", "convert_time"), "rename": {"get_time": "now"}}, []),
-]
-
-
-@pytest.mark.parametrize(("entry", "said"), UNMATCHED)
-def test_a_name_in_an_entry_that_fits_no_tool_is_reported_with_the_nearest(
-    entry: dict[str, Any], said: list[str]
-) -> None:
-    merged = Catalog([server("a", **entry)])
-    assert [*merged.problems()] == []  # as long as its list is not known
-    merged.put("a", Kind.TOOLS, replace(tools("get_time"), rejected=("the rest is left out",)))
-    assert [*merged.problems()] == [("a", "the rest is left out")]
-    merged.put("a", Kind.TOOLS, tools("get_time", "convert_time"))
-    assert [*merged.problems()] == [("a", sentence) for sentence in said]

@@ -13,6 +13,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import OWN_NAMES, accepted, fold, stable_suffix
 from search_mcp.catalog.named_items import NamedOnce
 from search_mcp.catalog.profiles import PROFILES
+from search_mcp.catalog.remarks import problems
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
@@ -82,7 +83,7 @@ def test_the_prefix_of_an_entry_begins_its_names(prefix: str | None, then: list[
 def test_of_two_equal_bare_names_the_second_is_reported() -> None:
     merged = catalog((server("a", prefix=""), tools("read", "x")), (server("b", prefix=""), tools("read", "y")))
     assert names(merged.tools()) == ["read", "x", "y"]
-    assert list(merged.problems()) == [("b", "read is also the bare name of a tool of 'a'; give one of them a prefix")]
+    assert list(problems(merged)) == [("b", "read is also the bare name of a tool of 'a'; give one of them a prefix")]
     found = merged.tools().find("read")
     assert found is not None
     assert found.server == "a"
@@ -94,14 +95,14 @@ def test_bare_names_that_coincide_only_when_folded_get_a_suffix() -> None:
     assert first == "read-file"
     assert re.fullmatch("read_file" + HASH, second)
     because = "because read_file reads like read-file, which is another tool of 'a'"
-    assert list(merged.problems()) == [("b", f"its tool read_file is called {second}, {because}")]
+    assert list(problems(merged)) == [("b", f"its tool read_file is called {second}, {because}")]
 
 
 def test_a_name_that_begins_like_those_of_another_server_is_reported() -> None:
     merged = catalog((server("git"), tools("hub_create", "log")), (server("git-hub"), tools("create")))
     (item, *_) = merged.tools()
     because = "because git.hub_create begins like the names of server 'git-hub'"
-    assert list(merged.problems()) == [("git", f"its tool hub_create is called {item.name}, {because}")]
+    assert list(problems(merged)) == [("git", f"its tool hub_create is called {item.name}, {because}")]
     assert re.fullmatch(f"git.{BEFORE}hub_create", item.name)
     assert merged.tools().find("git.hub_create") is item  # an exact match finds its own tool
     assert merged.tools().find("git_hub_create") is merged.tools().find("git-hub.create")
@@ -109,7 +110,7 @@ def test_a_name_that_begins_like_those_of_another_server_is_reported() -> None:
 
 def test_a_name_that_folds_to_one_of_our_own_is_reported() -> None:
     merged = catalog((server("search"), tools("tools")), (server("bare", prefix=""), tools("call-tool")))
-    assert {(name, problem.partition(", because ")[2]) for name, problem in merged.problems()} == {
+    assert {(name, problem.partition(", because ")[2]) for name, problem in problems(merged)} == {
         ("search", "search.tools reads like search_tools, which is search-mcp's own"),
         ("bare", "call-tool reads like call_tool, which is search-mcp's own"),
     }

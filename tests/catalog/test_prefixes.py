@@ -12,6 +12,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.profiles import CANONICAL, PROFILES, Profile
+from search_mcp.catalog.remarks import problems
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerList
@@ -150,7 +151,7 @@ def test_no_bare_name_takes_a_name_as_clients_call_it_with_the_registration_in_f
     assert (
         "x",
         f"its tool {spelling} is called {taken.name}, because {spelling} begins like the names of server 'github'",
-    ) in merged.problems()
+    ) in problems(merged)
 
 
 @pytest.mark.parametrize("order", [("a.b", "a_b"), ("a_b", "a.b")])
@@ -193,7 +194,7 @@ def test_of_prefixes_that_are_equal_once_folded_each_keeps_its_full_names(order:
     assert folded is not None
     assert folded.name == "git_hub.create"
     assert sum(item.is_suffixed for item in items if item.key == "create") == 2
-    assert len(list(merged.problems())) == 4  # unique names differ when folded, except of git_hub
+    assert len(list(problems(merged))) == 4  # unique names differ when folded, except of git_hub
 
 
 def test_a_page_does_not_call_a_tool_by_a_name_of_another_server() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from catalog.samples import catalog, entry, names, server, tool
+from search_mcp.catalog.remarks import problems
 from search_mcp.catalog.repair import (
     LEFT_OUT,
     NO_FRONTMATTER,
@@ -202,7 +203,7 @@ def test_an_input_schema_is_kept_or_repaired_or_left_out(
     fields, said = repaired(Kind.TOOLS, given_)
     assert list(said) == remarks
     merged = catalog((server("s"), ServerList((given_, tool("b")))))
-    assert list(merged.problems()) == [("s", f"tools: a: {remark}") for remark in remarks]
+    assert list(problems(merged)) == [("s", f"tools: a: {remark}") for remark in remarks]
     if then is None:
         assert names(merged.tools()) == ["s.b"]
     else:

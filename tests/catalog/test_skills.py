@@ -4,6 +4,7 @@ import pytest
 
 from catalog.samples import entry, server
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.remarks import problems
 from search_mcp.catalog.skill_uris import directory_of, is_within
 from search_mcp.catalog.skills import Skill
 from search_mcp.catalog.uris import ResourceMap
@@ -171,13 +172,13 @@ def test_a_skill_is_shown_if_its_server_owns_its_directory(
     for each in merged.skills():
         for uri in (each.uri, str(directory_of(each.uri)), f"{directory_of(each.uri)}/references/deep/a.md"):
             assert (merged.owner(uri), routes.owner(uri)) == (each.server, each.server)
-    problems = [text for _, text in merged.problems() if ": left out: " in text]
-    assert len(problems) == sum(map(len, skills.values())) - len(merged.skills())
+    left_out = [text for _, text in problems(merged) if ": left out: " in text]
+    assert len(left_out) == sum(map(len, skills.values())) - len(merged.skills())
 
 
 def test_a_skill_that_another_server_lists_more_exactly_is_reported() -> None:
     merged = catalog({"a": ["skill://x/SKILL.md"], "b": ["skill://x/SKILL.md"]}, {"b": ["skill://x/a"]}, {})
-    assert list(merged.problems()) == [
+    assert list(problems(merged)) == [
         ("b", "skills: skill://x/SKILL.md: left out: its folder contains URIs of server 'a'"),
         ("b", "resources: skill://x/a is also a URI of 'a', which owns it"),
     ]

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.list_limits import LONGEST_URI
+from search_mcp.catalog.remarks import problems
 from search_mcp.catalog.uris import (
-    LONGEST_URI,
     MOST_BLOCKS,
     MOST_COMPARED,
     MOST_FOLLOWED,
@@ -215,7 +216,7 @@ def test_the_app_of_a_tool_has_the_scheme_of_apps() -> None:
 def test_a_template_without_a_scheme_is_reported() -> None:
     merged = catalog({}, {"a": ["{+any}", "x{y}", "x://{y}"]})
     said = "it has no literal scheme; it is used only for URIs that no other server has"
-    assert list(merged.problems()) == [("a", f"templates: {text}: {said}") for text in ("{+any}", "x{y}")]
+    assert list(problems(merged)) == [("a", f"templates: {text}: {said}") for text in ("{+any}", "x{y}")]
 
 
 def test_the_oldest_mentions_are_forgotten() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from search_mcp.backends.pin_records import Open
-from search_mcp.catalog import uris
+from search_mcp.catalog import remarks, uris
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli.checks import fitness, notes, start_remedies, suspicion
@@ -134,7 +134,7 @@ def _by_server(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _problems(session: Session) -> Iterator[tuple[str, str]]:
     """Yield server and text of each problem with a definition or a name."""
-    for server, problem in session.catalog.problems():
+    for server, problem in remarks.problems(session.catalog):
         if not problem.startswith("its list of "):  # a list that failed is reported by `_finding`
             yield server, problem
     yield from uris.taken(session.catalog)

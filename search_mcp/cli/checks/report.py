@@ -6,7 +6,7 @@ Decides the columns, their order of importance, and how a failure is shortened.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from search_mcp.catalog.catalog import ALREADY_SEEN
+from search_mcp.catalog.remarks import ALREADY_SEEN
 from search_mcp.cli.checks.findings import Examination, Finding, duration
 from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
