@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from search_mcp.config.placeholders import Places, Source
 from search_mcp.config.secrets import Redactor
@@ -54,7 +54,16 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     max_result_characters: _ResultCharacters | None = None
 
 
-class Embeddings(Struct, frozen=True, kw_only=True):
+class _Discreet:
+    """Keeps Rich from printing the fields, as it does for a `Struct`: they may be secrets."""
+
+    __slots__ = ()
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
+
+
+class Embeddings(_Discreet, Struct, frozen=True, kw_only=True):
     """The `semantic` of the search as an object: an address that makes vectors of texts, as the file has it."""
 
     url: str
@@ -64,9 +73,6 @@ class Embeddings(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:  # without the key
         return f"<Embeddings {self.model}>"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [("model", self.model)]
 
 
 class Search(Struct, frozen=True, kw_only=True):
@@ -93,7 +99,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     search: Search = Search()
 
 
-class OAuth(Struct, frozen=True, kw_only=True):
+class OAuth(_Discreet, Struct, frozen=True, kw_only=True):
     """The `oauth` of an entry: what the user decides about the login at a remote server."""
 
     client_id: str = ""
@@ -115,11 +121,8 @@ class OAuth(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without the secret
         return "<OAuth>"
 
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return []
 
-
-class Remote(Struct, frozen=True, kw_only=True):
+class Remote(_Discreet, Struct, frozen=True, kw_only=True):
     """The address of a remote server and how to reach it, with placeholders filled in."""
 
     url: str
@@ -147,11 +150,8 @@ class Remote(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `headers`
         return f"<Remote {self.public_url}>"
 
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [("url", self.public_url)]
 
-
-class EmbeddingsAddress(Struct, frozen=True, kw_only=True):
+class EmbeddingsAddress(_Discreet, Struct, frozen=True, kw_only=True):
     """An address that makes vectors of texts, with placeholders filled in."""
 
     url: str
@@ -173,11 +173,8 @@ class EmbeddingsAddress(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `api_key`
         return f"<EmbeddingsAddress {self.public_url}>"
 
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [("url", self.public_url)]
 
-
-class Unfilled(Struct, frozen=True, kw_only=True):
+class Unfilled(_Discreet, Struct, frozen=True, kw_only=True):
     """The sources of secrets in an entry, and what is needed to fill in their values."""
 
     sources: tuple[Source, ...]
@@ -186,9 +183,6 @@ class Unfilled(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:  # without variables, which may be secrets
         return f"<Unfilled {len(self.sources)}>"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return []
 
 
 class Held(Struct, frozen=True):
@@ -201,7 +195,7 @@ class Held(Struct, frozen=True):
         return f"{self.reason}; run `{self.remedy}`"
 
 
-class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
+class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
 
     name: str
@@ -283,9 +277,6 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `args` and `env`, which may contain secrets
         state = "disabled" if not self.enabled else self.problem or "enabled"
         return f"<ServerConfig {self.name}: {state}>"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # the default shows all fields
-        return [("name", self.name)]
 
 
 class Config(Struct, frozen=True, eq=False):

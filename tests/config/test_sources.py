@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.pretty import pretty_repr
 
 from config.samples import VARIABLES, parse
-from search_mcp.config import entries, identity, parsing, sources
-from search_mcp.config.held_command import held_command
+from search_mcp.config import identity, parsing, sources
+from search_mcp.config.gate import command_line
 from search_mcp.config.placeholders import Expansion, Places, Source, references
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import is_secret
@@ -327,4 +328,4 @@ def test_representations_show_no_variables() -> None:
     server = _server(LOCAL)
     assert repr(server.unfilled) == "<Unfilled 3>"
     assert server.unfilled is not None
-    assert server.unfilled.__rich_repr__() == []
+    assert pretty_repr(server.unfilled) == "Unfilled()"
