@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from search_mcp.config.placeholders import Places, Source
 from search_mcp.config.secrets import Redactor
