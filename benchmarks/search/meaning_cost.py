@@ -24,7 +24,8 @@ from engines import Tool
 from run import HERE, TIMED_QUERIES, data_sets, document_of, grown, index_of, table
 
 from search_mcp import search
-from search_mcp.search.meaning import POOL, Meaning, text_of
+from search_mcp.search.documents import POOL
+from search_mcp.search.meaning import Meaning, text_of
 from search_mcp.semantic import choice
 from search_mcp.semantic.encoder import loaded
 from search_mcp.semantic.lines import Compared, Local, Query, Texts

@@ -21,6 +21,7 @@ from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.own_tools.findable import Found, Resource, entries, key_of, prompt_arguments
 from search_mcp.own_tools.wanted import SearchKind
 from search_mcp.search import Document, Effect, Explanation, Index, Meaning
+from search_mcp.search.documents import LONGEST_TEXT
 from search_mcp.search.meaning import text
 from search_mcp.wire.structs import Struct
 
@@ -33,9 +34,8 @@ MOST_ROUNDS = 3
 """Limit of rounds for a catalogue that changes while it is indexed; then the index is searched as it is."""
 MOST_CHARACTERS = 2 << 20
 """Characters of one field that are read of all entries of a server; real servers have a tenth of that at most."""
-LONGEST_TEXT = 10_000
 SHORTEST_TEXT = 400
-"""Characters of a field of one entry that are read, if its server has few entries, and if it has very many."""
+"""Characters of a field of one entry that are read if its server has very many."""
 
 
 class _Listed(Struct, frozen=True):

@@ -9,6 +9,9 @@ from enum import IntEnum
 from itertools import islice
 from typing import Any, NamedTuple
 
+POOL = 40  # tools scored in full for a query, or compared with its meaning; with 100, +.0004 nDCG@10
+LONGEST_TEXT = 10_000  # characters read of each field; descriptions above 3,000 are rare
+
 
 class Effect(IntEnum):
     """Declared effect of a tool on the things it works on; of tools with equal scores, the lower value ranks first."""
@@ -42,8 +45,8 @@ class Document:
     category: str = ""
     tags: tuple[str, ...] = ()
     effect: Effect = Effect.UNDECLARED
-    longest_text: int = 10_000
-    """Characters read of each field; descriptions above 3,000 are rare."""
+    longest_text: int = LONGEST_TEXT
+    """Characters read of each field."""
 
 
 class Field(NamedTuple):
@@ -65,9 +68,7 @@ PARAMETER_TEXT = Field("parameter text", 0.5, 30)
 SERVER = Field("server", 1.0, 4)
 SERVER_TEXT = Field("server text", 1.0, 20)
 
-_LONGEST_TEXT = 10_000  # characters read of a server's names and description
-_MOST_PARAMETERS = 300  # read of one tool
-_MOST_CHOICES = 300  # read of one parameter
+_MOST_PARAMETERS = 300  # read of one tool, and choices of one parameter
 _DEEPEST = 3  # levels of nested parameters read
 _SENTENCE_ENDS = (". ", "\n", "。", "！", "？", "! ", "? ")
 
@@ -87,8 +88,8 @@ def tool_texts(document: Document) -> Iterator[tuple[Field, str]]:
 def server_texts(document: Document) -> Iterator[tuple[Field, str]]:
     """Yield the texts of the tool's server."""
     names = (document.server, document.server_title, document.category, *document.tags)
-    yield SERVER, " ".join(names)[:_LONGEST_TEXT]
-    yield SERVER_TEXT, document.server_description[:_LONGEST_TEXT]
+    yield SERVER, " ".join(names)[:LONGEST_TEXT]
+    yield SERVER_TEXT, document.server_description[:LONGEST_TEXT]
 
 
 def _first_sentence(text: str) -> tuple[str, str]:
@@ -114,5 +115,5 @@ def _parameter_text(parameter: object) -> str:
     if not isinstance(parameter, Mapping):
         return ""
     description, choices = parameter.get("description"), parameter.get("enum")
-    texts = [description, *(choices[:_MOST_CHOICES] if isinstance(choices, list) else ())]
+    texts = [description, *(choices[:_MOST_PARAMETERS] if isinstance(choices, list) else ())]
     return " ".join(text for text in texts if isinstance(text, str))

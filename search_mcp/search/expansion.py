@@ -10,13 +10,13 @@ from typing import NamedTuple
 from search_mcp.search import translations
 from search_mcp.search.analysis import Analyzer, is_spaceless
 from search_mcp.search.postings import Postings, Terms
+from search_mcp.search.query import brevity
 from search_mcp.search.spelling import Spelling
 from search_mcp.search.stems import stem
 from search_mcp.search.word_lists import fillers, synonyms
 
 # In brackets: change of nDCG@10 without it, as the average over all development data.
 _SYNONYM = 0.4  # certainty of a synonym in a short query (-.022; -.085 on queries of a few keywords)
-_SHORT = 6  # words; in longer requests synonyms count less, because these repeat themselves (-.010 on long ones)
 # Factor for the synonyms of a word that no tool contains, except in long requests (-.0002; hit@5 -.014 on colloquial
 # requests).
 _MISSING_WORD = 2.0
@@ -25,9 +25,7 @@ _CORRECTED = 0.8  # certainty of a word one edit away, halved for two edits (-.0
 # tools in English). If some tool contains the word, the certainty is that of a synonym.
 _TRANSLATED = 0.8
 _COMPOUND = 0.5  # certainty of two words written as one (-.002)
-_MOST_COMPOUNDED = 20  # words of a query tried in pairs; more gain nothing
 _UNKNOWN = 0.3  # share of its rarity that counts for a word in no tool and no word list: often a name or a value
-_MOST_COMPARED = 40  # words of a query compared with a destructive tool
 _MOST_TERMS = 400  # terms looked up for one query, without synonyms
 
 
@@ -39,7 +37,8 @@ class Expanded(NamedTuple):
 
 
 def _synonym_certainty(words: Sequence[str]) -> float:
-    return _SYNONYM * min(1.0, _SHORT / max(len(words), 1))
+    # Longer requests repeat themselves (-.010 on long ones).
+    return _SYNONYM * brevity(words)
 
 
 class Expansion:
@@ -75,7 +74,7 @@ class Expansion:
                 pieces.update(translations.within(word))
         # Characters that no tool contains have no information of their own if they form known words.
         information += self._add_pieces(factors, pieces, synonym) if pieces else spaceless
-        for one, other in pairwise(words[:_MOST_COMPOUNDED]):
+        for one, other in pairwise(words):
             self._add_compound(factors, one, other)
         return Expanded(factors, information)
 
@@ -92,7 +91,7 @@ class Expansion:
     def covered_share(self, words: Sequence[str], held: Terms) -> float:
         """Return the share of the words that these terms or their synonyms cover; names and values do not count."""
         known = covered = 0
-        for word in words[:_MOST_COMPARED]:
+        for word in words:
             terms = self._query_terms(word)
             meanings = {m for term in terms for m, _ in self._meanings(term, word if len(terms) == 1 else term)}
             known += bool(meanings)

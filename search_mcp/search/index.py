@@ -1,8 +1,7 @@
-"""The index of all tools, and the search in it: adds and removes servers, ranks tools for a query, explains ranks.
+"""The search in the index of all tools: ranks tools for a query, and explains ranks.
 
-Each server is added and removed separately, and of a server only the tools that changed. A tool's name is opaque here:
-returned, never parsed. Pure except for the word lists, which the first query reads: no clock, no randomness, no
-logging. The answer does not depend on the order in which tools were added.
+A tool's name is opaque here: returned, never parsed. Pure except for the word lists, which the first query reads: no
+clock, no randomness, no logging. The answer does not depend on the order in which tools were added.
 """
 
 import heapq
@@ -12,23 +11,20 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from search_mcp.search.analysis import Analyzer, spellings, words
-from search_mcp.search.documents import Document, Effect, server_texts, tool_texts
+from search_mcp.search.analysis import words
+from search_mcp.search.documents import POOL, Effect, server_texts, tool_texts
 from search_mcp.search.expansion import Expanded, Expansion
 from search_mcp.search.explanation import Contribution, Explanation
-from search_mcp.search.meaning import LEAST, POOL, Meaning, completed, is_exact, weight
-from search_mcp.search.names import Match, Names
-from search_mcp.search.postings import Postings, Scores, Terms
-from search_mcp.search.query import LONGEST_QUERY, Query, parse, plain
+from search_mcp.search.indexed_tools import IndexedTool, IndexedTools
+from search_mcp.search.meaning import LEAST, Meaning, completed, is_exact, weight
+from search_mcp.search.names import Match
+from search_mcp.search.postings import Scores, Terms
+from search_mcp.search.query import LONGEST_QUERY, Query, brevity, parse, plain
 from search_mcp.search.reasons import reason
-from search_mcp.search.spelling import Spelling
-from search_mcp.search.weights import saturated, weigh
 
 # In brackets: change of nDCG@10 without it, as the average over all development data.
-_POOL = 40  # tools scored in full for a query; with 100, +.0004
 _TOOL_NAME = 0.5  # added share of the score for a tool whose whole name is in the query (-.013)
 _SERVER_NAME = 0.1  # the same for the name of its server (-.004)
-_CLAUSE_POOL = 20  # tools scored in full for one clause of a long request
 # Score added to the best tool of a clause, as a share of the best score of the whole request (-.001; -.009 on long
 # requests).
 _CLAUSE = 0.25
@@ -42,9 +38,7 @@ _FITS = 0.38
 # With meaning, the tool must also have about this similarity. On the same data, fewer queries with a right tool are
 # below that (keywords: 4 % instead of 9 %), and more of those without one (70 % instead of 63 %).
 _SIMILAR = 0.25
-_SHORT = 6  # words; a longer request has more words that no tool contains, so a smaller share is enough
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
-_WORDS_A_STEP = 1000  # words removed in one step: about a millisecond
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 
 
@@ -64,90 +58,17 @@ class Answer:
     fits: bool  # whether the first tool clearly does what the query asks for
 
 
-_OfServers: TypeAlias = dict[tuple[str, ...], tuple[dict[str, float], set[str]]]
-"""The unsaturated weights and the words of servers, by their texts; tools of one server have them in common."""
 _SortKey: TypeAlias = tuple[float, bool, int, Effect, str, int]
 """Negated score, whether the tool is destructive, position of its server, effect, name, number."""
 _ANY_ORDER: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class _IndexedTool:
-    """A tool in the index, with the terms of its name and of its server's."""
-
-    document: Document
-    tool_terms: tuple[str, ...]
-    server_terms: tuple[str, ...]
-
-    @property
-    def verb(self) -> str:
-        """The first term of the name that is not in the server's name: usually a verb."""
-        return next((term for term in self.tool_terms if term not in self.server_terms), "")
-
-
-class _IndexedServer:
-    """The tools of one server: their numbers by name, and their words, each with the number of tools that have it."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.words: dict[str, int] = {}
-
-
-class Index:
+class Index(IndexedTools):
     """Searchable tools, by server."""
 
     def __init__(self) -> None:
-        self._analyzer = Analyzer()
-        self._postings = Postings()
-        self._spelling = Spelling()
+        super().__init__()
         self._expansion = Expansion(self._analyzer, self._postings, self._spelling)
-        self._names = Names()
-        self._tools: dict[int, _IndexedTool] = {}
-        self._servers: dict[str, _IndexedServer] = {}
-        self._next = 0
-
-    def __len__(self) -> int:
-        return len(self._tools)
-
-    def add(self, server: str, documents: Iterable[Document]) -> None:
-        """Replace the server's tools with these. Of several with one name, one is kept."""
-        for _ in self.adding(server, _distinct(documents)):
-            pass
-
-    def adding(self, server: str, documents: Iterable[Document]) -> Iterator[None]:
-        """Replace the server's tools in steps of one tool, between which other work can run; names must be unique.
-
-        Unchanged tools are kept. Until the last step, a new one may not be found, and another be found as it was.
-        """
-        held = self._servers.setdefault(server, _IndexedServer())
-        gone = dict(held.numbers)
-        shared: _OfServers = {}
-        for document in documents:
-            number = gone.pop(document.name, None)
-            if number is None or self._tools[number].document != document:
-                if number is not None:
-                    self._take_out(held, number, shared)
-                self._insert(held, document, shared)
-            yield
-        for number in gone.values():
-            self._take_out(held, number, shared)
-            yield
-
-    def remove(self, server: str) -> None:
-        """Remove the server and its tools, if there are any."""
-        for _ in self.removing(server):
-            pass
-
-    def removing(self, server: str) -> Iterator[None]:
-        """Remove the server in steps of one tool or some words, between which other work can run."""
-        held = self._servers.pop(server, None) or _IndexedServer()
-        for number in held.numbers.values():
-            self._forget(number)
-            yield
-        for count, word in enumerate(held.words, 1):
-            self._spelling.discard((word,))
-            if not count % _WORDS_A_STEP:
-                yield
 
     def search(self, query: str, limit: int, *, server: str | None = None) -> list[Hit]:
         """Return the best tools for a query, best first; none for an empty query."""
@@ -171,7 +92,7 @@ class Index:
         parsed, named = self._parsed(query)
         among = self._admitted(parsed, server)
         expanded = self._expansion.expand(parsed.words)
-        scores = self._scores(parsed, expanded, among, max(_POOL, limit))
+        scores = self._scores(parsed, expanded, among, max(POOL, limit))
         factor = 0.0
         if meaning is not None and not named:
             factor = self._meaning_factor(parsed, expanded, meaning, among)
@@ -239,47 +160,6 @@ class Index:
         known += map(str.casefold, words(query))
         return {terms[0]: word for word in known if len(terms := self._analyzer[word]) == 1}
 
-    def _insert(self, held: _IndexedServer, document: Document, shared: _OfServers) -> None:
-        number = held.numbers[document.name] = self._next
-        self._next += 1
-        weights, written = self._read(document, shared)
-        self._postings.add(number, weights)
-        self._names.add(number, document)
-        self._tools[number] = _IndexedTool(document, self._terms(document.tool), self._terms(document.server))
-        self._spelling.add(written - held.words.keys())
-        for word in written:
-            held.words[word] = held.words.get(word, 0) + 1
-
-    def _take_out(self, held: _IndexedServer, number: int, shared: _OfServers) -> None:
-        """Remove one tool of a server; its words go with the last tool that has them."""
-        document = self._tools[number].document
-        _, written = self._read(document, shared)
-        for word in written:
-            held.words[word] -= 1
-            if not held.words[word]:
-                del held.words[word]
-                self._spelling.discard((word,))
-        del held.numbers[document.name]
-        self._forget(number)
-
-    def _forget(self, number: int) -> None:
-        self._postings.remove(number)
-        self._names.remove(number, self._tools.pop(number).document)
-
-    def _read(self, document: Document, shared: _OfServers) -> tuple[Terms, set[str]]:
-        """Return the weights of a tool's terms, and its words that can be mistyped."""
-        from_server = tuple(text for _, text in server_texts(document))
-        if from_server not in shared:
-            seen: set[str] = set()
-            shared[from_server] = weigh(server_texts(document), self._analyzer, seen), seen
-        weights, of_server = shared[from_server]
-        seen = set(of_server)
-        own = weigh(tool_texts(document), self._analyzer, seen)
-        return saturated(own, weights), set(spellings(seen))
-
-    def _terms(self, name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._analyzer.terms(words(name))))
-
     def _parsed(self, query: str) -> tuple[Query, dict[int, Match]]:
         """Return the parsed query and the tools that it names; a name may look like an operator."""
         if named := self._names.matches(query[:LONGEST_QUERY]):
@@ -303,14 +183,11 @@ class Index:
         tools = set.intersection(*admitted) if admitted else set(self._tools)
         return tools.difference(*excluded)
 
-    def _tools_of(self, server: str) -> set[int]:
-        return set(self._servers[server].numbers.values()) if server in self._servers else self._names.of_server(server)
-
     def _fits(self, parsed: Query, expanded: Expanded, best: _SortKey, meaning_factor: float) -> bool:
         score, _, _, effect, _, number = best
         if -score >= _NAMED:
             return True
-        enough = _FITS * min(1.0, _SHORT / max(len(parsed.words), 1))
+        enough = _FITS * brevity(parsed.words)  # a longer request has more words that no tool contains
         if -score < enough * expanded.information + _SIMILAR * meaning_factor:
             return False
         # A destructive tool must also work on the right thing: deleting notes does not fit "delete a file".
@@ -322,7 +199,7 @@ class Index:
         scores = self._scored(expanded.factors, hints, among, pool)
         best = max(scores.values(), default=0.0)
         for clause in parsed.clauses:
-            found = self._scored(self._expansion.expand(clause).factors, None, among, _CLAUSE_POOL)
+            found = self._scored(self._expansion.expand(clause).factors, None, among, POOL)
             top = max(found.values(), default=1.0)
             for number, score in found.items():
                 # Squared: only the best tools of a clause gain much (without the square, -.001).
@@ -357,7 +234,7 @@ class Index:
         return weight(parsed, meaning, count, foreign) * (expanded.information or 1.0)
 
     @staticmethod
-    def _share_of_meaning(tool: _IndexedTool, parsed: Query, terms: Container[str]) -> float:
+    def _share_of_meaning(tool: IndexedTool, parsed: Query, terms: Container[str]) -> float:
         """Return the share of its similarity that counts: effects lower it as they lower the score of words."""
         effect = tool.document.effect
         share = _QUESTION if parsed.implied and effect in _WRITES else 1.0
@@ -374,9 +251,6 @@ class Index:
         for name in nearest:
             if meaning.similarities.get(name, 0.0) >= LEAST:
                 yield from (number for number in self._numbers(name) if among is None or number in among)
-
-    def _numbers(self, name: str) -> list[int]:
-        return [number for number in self._names.matches(name) if self._tools[number].document.name == name]
 
     def _scored(self, factors: Terms, hints: Terms | None, among: set[int] | None, pool: int) -> Scores:
         """Return the scores of the best tools for some terms; for a question, hints change their order."""
@@ -406,15 +280,6 @@ class Index:
         document = self._tools[number].document
         texts = (*tool_texts(document), *server_texts(document))
         return tuple(field.label for field, text in texts if term in self._analyzer.terms(words(text)))
-
-
-def _distinct(documents: Iterable[Document]) -> list[Document]:
-    kept: dict[str, Document] = {}
-    for document in documents:
-        other = kept.setdefault(document.name, document)
-        if (document.tool, document.description) < (other.tool, other.description):
-            kept[document.name] = document
-    return list(kept.values())
 
 
 def _coverage(name: tuple[str, ...], factors: Terms, rarity: Callable[[str], float]) -> float:

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from search_mcp.search.analysis import PART, words
-from search_mcp.search.documents import Document
+from search_mcp.search.documents import POOL, Document
 from search_mcp.search.query import Query
 
-POOL = 40  # tools that are compared because of their similarity alone
 LEAST = 0.2  # similarity of a tool that is found by it alone; unrelated texts are below that
-LONGEST_DESCRIPTION = 10_000  # characters of a description that are read
 LONGEST_TEXT = 600  # characters compared of a tool; models read 100 to 500 words, and the first sentence says most
 
 _WEIGHT = 1.3  # of a similarity of 1, in units of the query's information. Results are alike from 1.0 to 1.6
@@ -59,7 +57,7 @@ def text_of(document: Document) -> str:
 def text(tool: str, description: str) -> str:
     """Return the text of a tool that a model compares with a query."""
     parts = chain.from_iterable(PART.findall(word) if word.isascii() else [word] for word in words(tool))
-    return f"{' '.join(parts)}: {description[:LONGEST_DESCRIPTION].strip()}"[:LONGEST_TEXT]
+    return f"{' '.join(parts)}: {description.strip()}"[:LONGEST_TEXT]
 
 
 def is_exact(query: Query) -> bool:

@@ -9,6 +9,7 @@ no catalogue, and so not whether a server or a word exists.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from search_mcp.search.analysis import length, normalize, words
@@ -16,6 +17,7 @@ from search_mcp.search.word_lists import filler_phrases, fillers, questions
 
 LONGEST_QUERY = 4_000  # characters read; long requests have about 800
 MOST_WORDS = 160  # words searched, without fillers; long requests have about 60
+_SHORT = 6  # words; in longer requests less counts
 _PROSE_FROM = 14  # words; shorter texts may contain operators
 _CLAUSES_FROM = 30  # words; a request this long may ask for several things. 20 is no better
 _MOST_CLAUSES = 12
@@ -71,6 +73,11 @@ def parse(text: str) -> Query:
     return Query(
         rest, sought, (), _implied(rest), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"])
     )
+
+
+def brevity(words: Sequence[str]) -> float:
+    """Return a factor for what counts less in longer requests: 1 for a short one."""
+    return min(1.0, _SHORT / max(len(words), 1))
 
 
 def _clauses(text: str) -> tuple[tuple[str, ...], ...]:

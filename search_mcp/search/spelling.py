@@ -5,8 +5,9 @@ Only unknown words are looked up, so a query without mistakes is not affected.
 
 from collections.abc import Iterable
 
+from search_mcp.search.analysis import LONGEST_WORD
+
 _SHORTEST = 4  # letters; a shorter word is one edit away from too many others
-_LONGEST = 24  # letters; longer runs are not words
 _TWO_EDITS_FROM = 8  # letters; a word this long may have two mistakes
 
 _Bucket = tuple[str, int]
@@ -62,7 +63,7 @@ class Spelling:
 
 
 def _is_correctable(word: str) -> bool:
-    return _SHORTEST <= len(word) <= _LONGEST
+    return _SHORTEST <= len(word) <= LONGEST_WORD
 
 
 def _buckets(word: str, length: int) -> tuple[_Bucket, _Bucket]:

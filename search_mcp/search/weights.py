@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from search_mcp.search.analysis import Analyzer, words
 from search_mcp.search.documents import Field
 
-_SATURATION = 1.0  # BM25's k1: the sum that has the weight 0.5. Results are alike from 0.6 to 2
 _LENGTH_SHARE = 0.5  # BM25's b: how much a long field lowers its terms. Results are alike from 0.3 to 0.7
 
 # Weights are rounded to steps, so that postings share a few number objects: half the memory traffic of a query.
@@ -38,4 +37,5 @@ def saturated(own: dict[str, float], shared: dict[str, float]) -> dict[str, floa
     total = dict(shared)
     for term, weight in own.items():
         total[term] = total.get(term, 0.0) + weight
-    return {term: _STEPS[int(_STEP_COUNT * weight / (_SATURATION + weight))] for term, weight in total.items()}
+    # BM25's k1 is 1: results are alike from 0.6 to 2.
+    return {term: _STEPS[int(_STEP_COUNT * weight / (1 + weight))] for term, weight in total.items()}

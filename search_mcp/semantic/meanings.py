@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from search_mcp.model.calls import CallLater
 from search_mcp.search import Meaning
-from search_mcp.search.meaning import POOL
+from search_mcp.search.documents import POOL
 from search_mcp.search.query import LONGEST_QUERY
 from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.semantic.vector_process import VectorProcess

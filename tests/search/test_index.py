@@ -312,7 +312,7 @@ def test_only_the_tools_that_changed_are_read_again(monkeypatch: pytest.MonkeyPa
     index = Index()
     tools = [tool("fs", f"read_{number}", "Reads.") for number in range(5)]
     index.add("fs", tools)
-    monkeypatch.setattr("search_mcp.search.index.tool_texts", tool_texts)
+    monkeypatch.setattr("search_mcp.search.indexed_tools.tool_texts", tool_texts)
     index.add("fs", [*tools[:3], tool("fs", "read_3", "Reads it all.")])
     assert sorted(read) == ["read_3", "read_3", "read_4"]  # as it was and as it is, and what is gone
 
