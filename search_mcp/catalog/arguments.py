@@ -15,11 +15,8 @@ from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params
-from search_mcp.wire.payload import SMALL_BYTES
+from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, replace
-
-LARGEST_ERROR = 1 << 20
-"""Most characters of an error's message, and bytes of its data, that are passed on."""
 
 
 def with_object(call: Call) -> Fields:
@@ -185,9 +182,9 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
 
 def _bounded(error: ErrorObject) -> ErrorObject:
     message, data = error.message, error.data
-    if len(message) > LARGEST_ERROR:
-        message = f"{message[:LARGEST_ERROR]}… ({len(message) - LARGEST_ERROR:,} more characters left out)"
-    if data is not UNSET and len(memoryview(data)) > LARGEST_ERROR:
+    if len(message) > LARGE_BYTES:
+        message = f"{message[:LARGE_BYTES]}… ({len(message) - LARGE_BYTES:,} more characters left out)"
+    if data is not UNSET and len(memoryview(data)) > LARGE_BYTES:
         data = UNSET
     is_same = message is error.message and data is error.data
     return error if is_same else ErrorObject(error.code, message, data)

@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from itertools import islice
 from typing import Any
 
 from search_mcp.catalog.signature import parameter
@@ -10,10 +9,6 @@ from search_mcp.model.visible import one_line
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, Struct, field
 
-LONGEST_BEFORE = 1_000
-"""Most characters of white space that a description may begin with."""
-MOST_ENDS = 10
-"""Most ends of sentences that are tried; a sentence has fewer abbreviations."""
 LONGEST_ABBREVIATION = 12
 REQUIRED_LENGTH = 100
 """Most characters of required parameters behind a brief description."""
@@ -29,8 +24,8 @@ _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff")) 
 
 def brief(description: str, limit: int) -> str:
     """Shorten a description to about its first sentence, never inside a word."""
-    text = description[: LONGEST_BEFORE + 4 * limit].strip()[: 4 * limit]
-    for end in islice(_compiled(_SENTENCE_END).finditer(text), MOST_ENDS):
+    text = description.strip()[: 4 * limit]
+    for end in _compiled(_SENTENCE_END).finditer(text):
         before = max(0, end.end() - LONGEST_ABBREVIATION)
         if not _compiled(_ABBREVIATION).search(text, before, end.end()):
             text = text[: end.end()]

@@ -19,6 +19,7 @@ from search_mcp.catalog.items import (
     unmatched,
     with_result_size,
 )
+from search_mcp.catalog.list_limits import FEW_ENTRIES
 from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plain_item
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
@@ -32,9 +33,6 @@ from search_mcp.wire.structs import Fields, replace
 
 if TYPE_CHECKING:
     from search_mcp.catalog.skills import Claim, Skills
-
-FEW_ENTRIES = 500
-"""Entries that are merged in one step, in about five milliseconds."""
 
 
 class Catalog:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from search_mcp.catalog.list_limits import FEW_ENTRIES
 from search_mcp.catalog.repair import OPEN_SCHEMA, declares_read_only
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.similar import nearest
@@ -21,8 +22,6 @@ READ_RESULT = "read_result"
 """The name of its tool that reads shortened results; it exists, and is reserved, only where results are limited."""
 MOST_UNMATCHED = 3
 """Most names of one key that are reported."""
-FEW_TOOLS = 500
-"""Most tools whose names are compared with one that fits none; that takes at most 7 ms."""
 RESULT_SIZE = "anthropic/maxResultSizeChars"
 """The key in the `_meta` of a tool by which Claude Code takes larger results of it."""
 
@@ -190,7 +189,7 @@ def unmatched(config: ServerConfig, tools: Collection[str]) -> Iterator[tuple[st
     ):
         wrong = [name for name in names if name.strip("*") and not is_fitting(name)]
         for name in wrong[:MOST_UNMATCHED]:
-            near = nearest(name, tools, limit=1) if len(tools) <= FEW_TOOLS else []
+            near = nearest(name, tools, limit=1) if len(tools) <= FEW_ENTRIES else []
             yield f"{key}: no tool matches {name!r}{f'; did you mean {near[0]}?' if near else ''}", names is config.deny
         if len(wrong) > MOST_UNMATCHED:
             yield f"{key}: {len(wrong) - MOST_UNMATCHED} more of its names match no tool", names is config.deny

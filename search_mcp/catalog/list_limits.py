@@ -8,14 +8,17 @@ from collections.abc import Mapping
 
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import Fields, replace
 
 MOST_ENTRIES = 5_000
 """Most definitions of one server, in all lists together."""
 MOST_BYTES = 16 << 20
 """Most bytes of definitions of one server, in all lists together."""
-LARGEST_ENTRY = 1 << 20
+LARGEST_ENTRY = LARGE_BYTES
 """Most bytes of one definition; the largest known is a tenth of that."""
+FEW_ENTRIES = 500
+"""Most definitions of all servers that are handled in one step, in five to ten milliseconds."""
 MOST_MEMBERS = 1_000
 """Most members of one definition, not counting those inside its members; the specification has about ten."""
 MEMBER_BYTES = 64

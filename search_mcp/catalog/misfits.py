@@ -16,12 +16,6 @@ from search_mcp.wire.structs import Raw
 
 MOST_TOLD = 5
 """Most mistakes of one call that are told."""
-MOST_MEMBERS = 2_000
-"""Most members of one object or array that are compared."""
-MOST_CHECKS = 20_000
-"""Most checks of values against schemas for one call, about ten milliseconds."""
-_DEEPEST = 8
-"""Levels of nesting that are compared."""
 
 
 def misfits(arguments: object, schema: Mapping[str, Any]) -> Sequence[str]:
@@ -32,7 +26,7 @@ def misfits(arguments: object, schema: Mapping[str, Any]) -> Sequence[str]:
     found = _Comparison(schema)
     if schemas.fits(arguments, schema):
         return list(islice(found.unknown(arguments, schema, ""), MOST_TOLD))
-    return list(islice(found.members(arguments, schema, "", 0), MOST_TOLD)) or ["they do not fit the schema"]
+    return list(islice(found.members(arguments, schema, ""), MOST_TOLD)) or ["they do not fit the schema"]
 
 
 class _Comparison:
@@ -40,18 +34,18 @@ class _Comparison:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._fits = schemas.Comparison(root, MOST_CHECKS).fits
+        self._fits = schemas.Comparison(root).fits
 
-    def members(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
+    def members(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
         """Tell what is wrong with the members of an object: those that are missing, then unknown, then wrong."""
         properties, required = schema.get("properties"), schema.get("required")
-        some = required[:MOST_MEMBERS] if isinstance(required, list) else []
+        some = required[: schemas.CHECKS] if isinstance(required, list) else []
         needed = dict.fromkeys(each for each in some if isinstance(each, str))
         yield from (f"{path}{parameter(name)} is missing" for name in needed if name not in value)
         yield from self.unknown(value, schema, path)
-        for name, member in islice(value.items(), MOST_MEMBERS):
+        for name, member in islice(value.items(), schemas.CHECKS):
             if isinstance(properties, dict) and name in properties:
-                yield from self._value(member, properties[name], f"{path}{parameter(name)}", depth, name in needed)
+                yield from self._value(member, properties[name], f"{path}{parameter(name)}", name in needed)
 
     def unknown(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
         """Tell which members an object should not have, unless its schema says that it may have others."""
@@ -60,11 +54,12 @@ class _Comparison:
         if is_closed and isinstance(properties, dict) and properties:
             yield from (f"{path}{parameter(each)} is not a parameter" for each in value if each not in properties)
 
-    def _value(self, value: Any, schema: Any, path: str, depth: int, is_required: bool) -> Iterator[str]:
-        if depth > _DEEPEST or self._fits(value, schema):
+    def _value(self, value: Any, schema: Any, path: str, is_required: bool) -> Iterator[str]:
+        # What is nested more deeply than a schema is compared counts as fitting, so this ends.
+        if self._fits(value, schema):
             return
         within = self._only_choice(schema)
-        told = list(islice(self._inside(value, within, path, depth), MOST_TOLD))
+        told = list(islice(self._inside(value, within, path), MOST_TOLD))
         if told:
             yield from told
             return
@@ -75,12 +70,12 @@ class _Comparison:
         advice = self._advice(value, within, is_required=is_required)
         yield f"{path} must be {wanted}, not {described(value)}{advice}"
 
-    def _inside(self, value: Any, schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
+    def _inside(self, value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
         if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
-            yield from self.members(value, schema, f"{path}.", depth + 1)
+            yield from self.members(value, schema, f"{path}.")
         elif isinstance(value, list) and "items" in schema:
-            for position, each in enumerate(value[:MOST_MEMBERS]):
-                yield from self._value(each, schema["items"], f"{path}[{position}]", depth + 1, True)
+            for position, each in enumerate(value[: schemas.CHECKS]):
+                yield from self._value(each, schema["items"], f"{path}[{position}]", True)
 
     def _only_choice(self, schema: Any) -> Mapping[str, Any]:
         """Follow references, and choices of which all others are null."""

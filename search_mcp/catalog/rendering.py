@@ -11,10 +11,8 @@ from search_mcp.catalog.repair import OPEN_SCHEMA
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload, structs
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import Fields, Raw
-
-LARGEST_COMPACTED = 1 << 18
-"""Most bytes of a schema that is made compact for a model; a longer one is unchanged."""
 
 
 def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
@@ -107,7 +105,7 @@ def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
     if "description" not in fields and item.description:
         fields["description"] = payload.encode(item.description)
     # A longer one would take too long to make compact; an empty one is nested too deeply.
-    if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
+    if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= SMALL_BYTES and item.input_schema:
         fields["inputSchema"] = payload.encode(schemas.compact(item.input_schema))
     return fields
 

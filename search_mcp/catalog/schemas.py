@@ -7,6 +7,8 @@ Schemas come from untrusted servers and may have exponentially many references, 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from search_mcp.catalog.list_limits import LONGEST_NAME
+
 TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "number": (int, float),
@@ -21,8 +23,6 @@ CHECKS = 2000
 """Most checks of values against schemas for one call, about a millisecond; beyond that, the result is undecided."""
 DEEPEST = 20
 """Most levels of nesting, references included."""
-LONGEST_REFERENCE = 1000
-"""Most characters of a `$ref` that is followed."""
 
 
 def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
@@ -33,8 +33,8 @@ def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
 class Comparison:
     """Checks of values against parts of one schema, with a limit for all of them together."""
 
-    def __init__(self, root: Mapping[str, Any], checks: int = CHECKS) -> None:
-        self._check = _Check(root, checks)
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._check = _Check(root)
 
     def fits(self, value: object, schema: object) -> bool:
         """Return whether a value fits a part of the schema; true if that takes too long to decide."""
@@ -47,7 +47,7 @@ class Comparison:
 def referenced(path: object, root: Mapping[str, Any]) -> Any:
     """Resolve a `$ref` within its schema; `None` for anything else, because nothing is fetched."""
     # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
-    if not isinstance(path, str) or len(path) > LONGEST_REFERENCE or path[:1] != "#":
+    if not isinstance(path, str) or len(path) > LONGEST_NAME or path[:1] != "#":
         return None
     target: Any = root
     for part in path[1:].split("/")[1:]:
@@ -62,9 +62,9 @@ class _UndecidedError(Exception):
 class _Check:
     """One comparison of arguments with a schema."""
 
-    def __init__(self, root: Mapping[str, Any], checks: int) -> None:
+    def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._left = checks
+        self._left = CHECKS
 
     def fits(self, value: object, schema: object, depth: int) -> bool:
         """Return whether a value fits; unknown keywords and invalid schemas admit every value."""

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 from search_mcp.catalog import schemas
-from search_mcp.catalog.parameter_notes import EXAMPLE, notes_in_text, number_note, text_note
+from search_mcp.catalog.parameter_notes import EXAMPLE, LONGEST_NOTE, notes_in_text, number_note, text_note
 from search_mcp.model.sentences import LONGEST_NAME
 from search_mcp.model.visible import quoted
 from search_mcp.wire import payload
@@ -40,8 +40,6 @@ _MOST_READ = 1000
 """Most properties and required names of one object that are read, because references may repeat it."""
 _MOST_NOTES = 20
 """Most notes of one signature; more do not fit into it."""
-_LONGEST_DEFAULT = 24
-"""Most characters of a default value that is written."""
 _LARGEST_LIMIT = 1 << 31
 """A larger limit of a number is only that of its type."""
 _NULLS = ("null", {"type": "null"})
@@ -244,7 +242,7 @@ def _default(schema: Any) -> str:
     if value is False or value == "" or not isinstance(value, str | int | float):
         return ""
     written = _literal(value)
-    return f" = {written}" if len(written) <= _LONGEST_DEFAULT else ""
+    return f" = {written}" if len(written) <= LONGEST_NOTE else ""
 
 
 def _range(schema: Mapping[str, Any]) -> str:

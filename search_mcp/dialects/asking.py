@@ -18,7 +18,7 @@ from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
 from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
-from search_mcp.wire.payload import SMALL_BYTES
+from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
@@ -35,8 +35,6 @@ MOST_COLONS = 100_000
 """Most colons of a question, or of all in one result: a bound on members, so that decoding takes milliseconds."""
 FORGOTTEN_SECONDS = 60.0
 """Seconds for which an open question of a modern client counts: such a client may drop its call silently."""
-LONGEST_MESSAGE = 1 << 20
-"""Most bytes of an elicitation's message, all of which is searched; a longer one is unreadable for a person."""
 
 _NONE = payload.encode("none")
 
@@ -224,7 +222,7 @@ def _labelled(server: str, message: Raw | None) -> Raw:
     label = payload.encode(f"[{name}] ")
     if message is None:
         return label
-    text = payload.string(message) if len(memoryview(message)) <= LONGEST_MESSAGE else None
+    text = payload.string(message) if len(memoryview(message)) <= LARGE_BYTES else None
     if text is None:
         raise ValueError("message must be a string, and short enough for a person to read")
     clean = re.sub(_CURSOR_CONTROL, "\ufffd", re.sub(_UNSEEN_START, "", text))

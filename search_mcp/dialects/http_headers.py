@@ -17,6 +17,7 @@ from search_mcp.model.sentences import cut
 from search_mcp.model.servers import ServerList
 from search_mcp.wire import messages, payload
 from search_mcp.wire.messages import Message
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, replace
 
 METHOD, NAME, PARAMETER, VERSION = "Mcp-Method", "Mcp-Name", "Mcp-Param-", "MCP-Protocol-Version"
@@ -29,8 +30,6 @@ _INTEGER = re.compile(rb"-?[0-9]+")
 _PRIMITIVE = frozenset({"string", "integer", "boolean"})
 MOST_ANNOTATIONS = 64
 """Most annotated parameters of a tool: each is a header, and servers accept about a hundred headers."""
-LARGEST_ANNOTATED = 1 << 17
-"""Most bytes of a schema with annotations. It is searched in one step, and at each call: at most about 15 ms."""
 _MODERN_ERRORS = frozenset({names.HEADER_MISMATCH, names.MISSING_CAPABILITY, names.UNSUPPORTED_VERSION})
 
 
@@ -186,8 +185,8 @@ def parameter_headers(schema: Raw) -> dict[str, tuple[str, ...]]:
     Raises:
         ValueError: an annotation breaks the rules, so that the tool must not be listed.
     """
-    if len(memoryview(schema)) > LARGEST_ANNOTATED:
-        raise ValueError(f"its inputSchema with {ANNOTATION} has more than {LARGEST_ANNOTATED:,} bytes")
+    if len(memoryview(schema)) > SMALL_BYTES:
+        raise ValueError(f"its inputSchema with {ANNOTATION} has more than {SMALL_BYTES:,} bytes")
     found: dict[str, tuple[str, ...]] = {}
     lower_names: set[str] = set()
     for name, path, kind in _annotated(payload.value(schema), (), is_reachable=True):

@@ -13,6 +13,9 @@ from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, Raw, Struct, field
 
+REMEMBERED_TASKS = 1000
+"""Most tasks of one side that are tracked after the calls or questions that made them; the oldest are dropped."""
+
 Rename: TypeAlias = Callable[[str], str]
 
 _TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from search_mcp.catalog import profiles
+from search_mcp.catalog.list_limits import FEW_ENTRIES
 from search_mcp.catalog.profiles import Audience, CallTool, Profile
 from search_mcp.catalog.rendering import kept_light_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
@@ -23,8 +24,6 @@ INSTRUCTIONS_LENGTH = 3500
 COALESCE_SECONDS = 0.05
 """Delay that gathers changes before a client is notified: a server that starts changes several lists."""
 
-FEW_TOOLS = 500
-"""Tools that are listed in one step: about ten milliseconds."""
 SLICE_SECONDS = 0.005
 """Time that a longer list is prepared before other messages are handled."""
 
@@ -138,7 +137,7 @@ class Presentation:
             yield
 
     def _is_long(self) -> bool:
-        return len(self._catalog.tools()) > FEW_TOOLS
+        return len(self._catalog.tools()) > FEW_ENTRIES
 
     def changed(self) -> frozenset[Kind]:
         """Return the kinds of the lists that differ from those shown last; these count as shown from now on."""

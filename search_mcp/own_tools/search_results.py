@@ -11,12 +11,11 @@ from search_mcp.model.visible import indented, named, one_line, visible_json
 from search_mcp.own_tools.arguments import MOST_NAMED
 from search_mcp.own_tools.findable import Found, Resource, prompt_arguments
 from search_mcp.wire import payload, structs
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import Raw, Struct
 
 ANSWER_LENGTH = 20_000
 """Characters of an answer; results that do not fit are left out, and the answer says how many."""
-SCHEMA_BYTES = 1 << 20
-"""Bytes of schemas that are read for one answer: more than fifty of the longest that real servers have."""
 
 
 class FoundTool(Struct, frozen=True):
@@ -108,8 +107,8 @@ def _how_to_use(found: Found) -> str:
 def results_of(
     found: Iterable[Found], shown: ShownNames, detail: str, description_length: int, *, are_prompts: bool
 ) -> Iterator[SearchResult]:
-    """Write results one by one; after `SCHEMA_BYTES` of schemas, the other tools without parameters."""
-    room = SCHEMA_BYTES
+    """Write results one by one; after `LARGE_BYTES` of schemas, the other tools without parameters."""
+    room = LARGE_BYTES
     for item in found:
         if are_prompts or not isinstance(item, Item):
             yield _found_text(item, shown, detail, description_length)

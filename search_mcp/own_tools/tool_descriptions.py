@@ -11,8 +11,9 @@ from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.model.servers import Status
 from search_mcp.own_tools.arguments import ArgumentError, instead, read_choice
 from search_mcp.own_tools.definitions import DESCRIPTION_DETAILS, MOST_DESCRIBED, existing
-from search_mcp.own_tools.search_results import SCHEMA_BYTES, how_to_read, skill_heading
+from search_mcp.own_tools.search_results import how_to_read, skill_heading
 from search_mcp.own_tools.stopped_servers import owner_not_running
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import Fields
 
 MOST_SUGGESTED_FOR = 5
@@ -29,7 +30,7 @@ class ToolDescriptions:
         self._shown, self._audience = shown, audience
         profile = audience.profile
         self._ours = existing(profile.call_tool, can_restart=catalog.can_restart, reads_results=profile.reads_results)
-        self._room = SCHEMA_BYTES  # bytes of definitions that are left
+        self._room = LARGE_BYTES  # bytes of definitions that are left
 
     def write(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Describe the named tools as data.

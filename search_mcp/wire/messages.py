@@ -11,7 +11,7 @@ import msgspec
 import msgspec.structs
 
 from search_mcp.wire.framing import END_BYTES, Line, Oversize
-from search_mcp.wire.payload import encode, encode_bytes, first_items, members, request_id
+from search_mcp.wire.payload import SMALL_BYTES, encode, encode_bytes, first_items, members, request_id
 from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, replace
 
 PARSE_ERROR = -32700
@@ -19,9 +19,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-_CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces, so that a large line is not copied as a whole
-BATCH_MESSAGES = 1_000
-"""Most messages of a batch, all of which are handled in one step; a longer batch is refused as a whole."""
+BATCH_MESSAGES = 256
+"""Most messages of a batch, which are handled in one step and answered together; a longer one is refused as a whole."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -97,9 +96,10 @@ def _decode_one(line: bytes) -> Message | Invalid:
 
 
 def _check_utf8(line: bytes) -> None:
+    # In pieces, so that a large line is not copied as a whole.
     check = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(line), _CHECK_CHUNK):
-        check.decode(line[start : start + _CHECK_CHUNK])
+    for start in range(0, len(line), SMALL_BYTES):
+        check.decode(line[start : start + SMALL_BYTES])
     check.decode(b"", final=True)
 
 

@@ -16,6 +16,8 @@ from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Fields, Raw,
 SMALL_BYTES = 1 << 16
 """Bytes of JSON that may be searched or decoded wholly wherever it arrives: a fraction of a millisecond. A limit for
 what is usually much smaller."""
+LARGE_BYTES = 1 << 20
+"""Bytes of one definition, message or error beyond which nobody reads it."""
 _FEW_COMMAS = 100_000
 """Commas of an array that is decoded wholly: a bound on its elements, about five milliseconds."""
 MOST_LEVELS = 200

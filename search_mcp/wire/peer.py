@@ -28,8 +28,6 @@ from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, Req
 
 log = logging.getLogger(__name__)
 
-BATCH_REQUESTS = 256
-"""Most requests of one batch that are served: their responses are kept in memory until the last one."""
 TRACED_BYTES = 2000
 """Most bytes of a message that the log shows."""
 
@@ -338,18 +336,13 @@ class Peer:
     def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
         batch = Batch(self._write)
         size = len(line) // len(elements)
-        requests = 0
         for element in elements:
             if isinstance(element, Invalid):
                 self._on_invalid(element, line, batch.slot())
             elif element.method is UNSET or element.id is UNSET:
                 self._on_message(element, self._write, size)
-            elif requests < BATCH_REQUESTS:
-                requests += 1
-                self._on_message(element, batch.slot(), size)
             else:
-                error = invalid_request(f"Invalid Request: behind {BATCH_REQUESTS} others in its batch")
-                batch.slot()(messages.failure(element.id, error.error_object()))
+                self._on_message(element, batch.slot(), size)
         batch.close()
 
     def _on_message(self, message: Message, write: Callable[[bytes], None], size: int) -> None:

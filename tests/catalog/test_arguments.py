@@ -12,7 +12,8 @@ from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError
-from search_mcp.wire.pending import unheard
+from search_mcp.wire.inflight import cancel_nothing
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -247,6 +248,6 @@ def test_an_error_without_data_is_redacted_without_data() -> None:
 
 
 def test_the_end_of_a_huge_error_is_left_out() -> None:
-    data = Raw(b'"' + b"x" * arguments.LARGEST_ERROR + b'"')
-    bounded = arguments.redacted(ErrorObject(-1, "x" * (arguments.LARGEST_ERROR + 1000), data), frozenset())
-    assert bounded == ErrorObject(-1, "x" * arguments.LARGEST_ERROR + "… (1,000 more characters left out)")
+    data = Raw(b'"' + b"x" * LARGE_BYTES + b'"')
+    bounded = arguments.redacted(ErrorObject(-1, "x" * (LARGE_BYTES + 1000), data), frozenset())
+    assert bounded == ErrorObject(-1, "x" * LARGE_BYTES + "… (1,000 more characters left out)")

@@ -3,7 +3,8 @@
 import pytest
 
 from catalog.samples import CLOCK, catalog, entry, listed, names, server, shown_by, tool, tools
-from search_mcp.catalog.catalog import FEW_ENTRIES, Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.list_limits import FEW_ENTRIES
 from search_mcp.catalog.remarks import changes, problems
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Freshness, ServerList

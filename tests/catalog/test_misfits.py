@@ -120,13 +120,15 @@ def test_long_arguments_are_compared_in_little_time() -> None:
     assert misfits({"b": "x", "a": [499] * 1_000}, many) == ['b must be number, not the string "x"']
 
 
-def test_a_mistake_that_is_nested_deeply_is_told_of_the_value_around_it() -> None:
+def test_a_mistake_that_is_nested_deeply_is_told() -> None:
     linked = {"type": "object", "properties": {"next": {"$ref": "#"}, "x": NUMBER}}
     value: dict[str, Any] = {"x": "wrong"}
     for _ in range(9):
         value = {"next": value}
-    (told,) = misfits(value, linked)
-    assert told.startswith("next.next.") and told.endswith(" is not {next?: {next?: object, x?: number}, x?: number}")
+    assert misfits(value, linked) == [f'{"next." * 9}x must be number, not the string "wrong"']
+    for _ in range(100):
+        value = {"next": value}
+    assert misfits(value, linked) == []  # too deep to be compared
 
 
 def test_a_mistake_that_cannot_be_placed_is_told() -> None:

@@ -11,12 +11,13 @@ from catalog.samples import entry, server, tool
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
-from search_mcp.catalog.rendering import LARGEST_COMPACTED, compact_definition, prompt_list, resource_list, tool_list
+from search_mcp.catalog.rendering import compact_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.own_tools.definitions import definitions
 from search_mcp.wire import payload
+from search_mcp.wire.payload import SMALL_BYTES
 from search_mcp.wire.structs import Raw, replace
 
 TEXT = {"type": "string"}
@@ -291,8 +292,8 @@ COMPACT = [
         id="a title for a description",
     ),
     pytest.param(
-        {"inputSchema": {"type": "object", "title": "x" * LARGEST_COMPACTED}},
-        {"inputSchema": {"type": "object", "title": "x" * LARGEST_COMPACTED}},
+        {"inputSchema": {"type": "object", "title": "x" * SMALL_BYTES}},
+        {"inputSchema": {"type": "object", "title": "x" * SMALL_BYTES}},
         id="a schema too large to be shortened",
     ),
 ]

@@ -102,7 +102,7 @@ def said(text: str, kind: str = "string", **more: object) -> dict[str, Any]:
     return {"type": kind, "description": text, **more}
 
 
-UNWRITTEN: list[object] = [None, False, "", [], {}, "x" * 30]
+UNWRITTEN: list[object] = [None, False, "", [], {}, "x" * 50]
 NOTED = [
     # schema, then
     pytest.param(schema(["a"], a=said("In HH:MM")), "t(a: string<HH:MM>)", id="a format"),

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.dialects.asking import (
-    LONGEST_MESSAGE,
     MOST_AT_ONCE,
     MOST_COLONS,
     MOST_OPEN,
@@ -21,7 +20,7 @@ from search_mcp.dialects.asking import (
 from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.wire import payload
-from search_mcp.wire.payload import SMALL_BYTES
+from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
 from search_mcp.wire.structs import UNSET, ErrorObject, Raw
 
 HIDING = st.text(st.sampled_from("\r\n\t\b\x1b\x7f\x9b \xa0\u200b\u200e\u202e\u2066\u2028\u3164\ufeff\U000e0041[]aא"))
@@ -53,7 +52,7 @@ def test_no_server_name_can_imitate_the_brackets(server: str) -> None:
 
 
 def test_the_longest_message_is_read_at_once() -> None:
-    long = "\n" * (LONGEST_MESSAGE // 2 - 2)
+    long = "\n" * (LARGE_BYTES // 2 - 2)
     assert message(long) == "[github] "
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from search_mcp.dialects.http_headers import (
     ANNOTATION,
-    LARGEST_ANNOTATED,
     MOST_ANNOTATIONS,
     Envelope,
     HttpHeaders,
@@ -18,7 +17,7 @@ from search_mcp.dialects.http_headers import (
     without_invalid,
 )
 from search_mcp.model.servers import Entry, ServerList
-from search_mcp.wire.payload import encode
+from search_mcp.wire.payload import SMALL_BYTES, encode
 from search_mcp.wire.structs import Raw
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -131,7 +130,7 @@ def test_a_tool_with_more_annotations_than_servers_accept_headers_is_left_out() 
 
 
 def test_others_run_between_the_tools_whose_annotations_are_searched() -> None:
-    large = {"inputSchema": encode({"properties": {"a": {**S, "description": "x" * LARGEST_ANNOTATED}}})}
+    large = {"inputSchema": encode({"properties": {"a": {**S, "description": "x" * SMALL_BYTES}}})}
     small = {"inputSchema": encode({"properties": {"a": S}})}
     tools = ServerList((*(Entry(f"large {each}", large) for each in range(10)), Entry("small", small)))
     turns = 0
@@ -152,7 +151,7 @@ def test_others_run_between_the_tools_whose_annotations_are_searched() -> None:
     searched = anyio.run(run)
     assert turns >= len(tools.entries)
     assert [entry.key for entry in searched.entries] == ["small"]
-    assert searched.rejected[0] == "'large 0': its inputSchema with x-mcp-header has more than 131,072 bytes"
+    assert searched.rejected[0] == "'large 0': its inputSchema with x-mcp-header has more than 65,536 bytes"
 
 
 def test_data_is_no_annotation() -> None:

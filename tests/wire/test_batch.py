@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from search_mcp.model.errors import ToolNotFound
-from search_mcp.wire.peer import BATCH_REQUESTS, Peer
+from search_mcp.wire.messages import BATCH_MESSAGES
+from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw
 from wire.conversation import OK, Conversation, call, error, news, result
 
@@ -35,14 +36,16 @@ def test_a_batch_may_be_answered_at_once(talk: Conversation) -> None:
     assert talk.said() == [[result(1), result(2)], result(3)]
 
 
-def test_a_batch_is_served_up_to_a_number_of_requests(talk: Conversation) -> None:
+def test_a_batch_of_more_messages_is_refused_as_a_whole(talk: Conversation) -> None:
     talk.owner.act = lambda request: talk.peer.answer(request, OK)
     talk.peer = Peer("them", talk.write, talk.owner, 1 << 20)
-    talk.hears([*(call(number) for number in range(BATCH_REQUESTS)), call("behind"), news("n")])
-    ((*answers, last),) = [json.loads(line) for line in talk.written.splitlines()]
-    assert answers == [result(number) for number in range(BATCH_REQUESTS)]
-    assert (last["id"], last["error"]["code"]) == ("behind", -32600)
-    assert len(talk.owner.notified) == 1
+    talk.hears([call(number) for number in range(BATCH_MESSAGES)])
+    (answers,) = [json.loads(line) for line in talk.written.splitlines()]
+    assert answers == [result(number) for number in range(BATCH_MESSAGES)]
+    talk.hears([call(number) for number in range(BATCH_MESSAGES + 1)])
+    refused = json.loads(talk.written.splitlines()[-1])
+    assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+    assert len(talk.owner.requests) == BATCH_MESSAGES
 
 
 @pytest.mark.parametrize("batch", [[news("a")], [news("a"), result(1), error(None, 1, "x")]])

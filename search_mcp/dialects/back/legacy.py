@@ -14,7 +14,7 @@ from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_w
 from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import on_cancelled, progress_token, read_params, without_own_keys
-from search_mcp.dialects.task_ids import task_made
+from search_mcp.dialects.task_ids import REMEMBERED_TASKS, task_made
 from search_mcp.model.calls import BoundedDict, Call, Caller, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
 from search_mcp.model.sentences import cut
@@ -35,9 +35,6 @@ from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
 
 log = logging.getLogger(__name__)
-
-REMEMBERED_TASKS = 1000
-"""Most tasks of either side that are tracked after the calls that made them were answered; the oldest are dropped."""
 
 
 class UnknownRevisionError(ValueError):

@@ -22,7 +22,7 @@ from search_mcp.dialects.params import (
     send_request,
     without_own_keys,
 )
-from search_mcp.dialects.task_ids import task_made, translate_question
+from search_mcp.dialects.task_ids import REMEMBERED_TASKS, task_made, translate_question
 from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
 from search_mcp.model.names import Era, Kind
@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 16
 """Most times that one call may ask for input; a person answers a few."""
-REMEMBERED_TASKS = 1000
-"""Most tasks of the client that are tracked for the servers that asked for them; the oldest are dropped."""
 
 _MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
 
