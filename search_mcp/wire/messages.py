@@ -176,3 +176,16 @@ def result(message_id: RequestId, payload: Raw) -> bytes:
 def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:
     """Encode an error response as one line; `None` for an id that could not be read."""
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(message_id), encode(error))
+
+
+LONGEST_SHOWN = 2000
+"""Most bytes of a message that the log shows."""
+
+
+def shown(line: bytes) -> str:
+    """Return the beginning of a message as one line; escaping it further would hide secrets from the redaction."""
+    text = " ".join(line[:LONGEST_SHOWN].decode(errors="replace").splitlines())
+    if len(line) <= LONGEST_SHOWN:
+        return text
+    whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # half a secret would not be redacted
+    return f"{text[:whole_words]}..."

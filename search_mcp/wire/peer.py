@@ -13,23 +13,13 @@ from typing import Protocol
 
 from search_mcp.wire import framing, messages
 from search_mcp.wire.batch import Batch, BatchSlot
-from search_mcp.wire.errors import (
-    SERVER_ERROR,
-    InternalError,
-    PeerError,
-    ProtocolError,
-    WireError,
-    invalid_request,
-)
+from search_mcp.wire.errors import SERVER_ERROR, InternalError, PeerError, ProtocolError, WireError, invalid_request
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, RequestFailure, Sent
 from search_mcp.wire.messages import Invalid, Message
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, RequestId, UnsetType
 
 log = logging.getLogger(__name__)
-
-TRACED_BYTES = 2000
-"""Most bytes of a message that the log shows."""
 
 
 class Receiver(Protocol):
@@ -142,7 +132,7 @@ class Peer:
         if self._ended:
             return
         if self._is_traced:
-            log.debug("> %s %s", self._name, _shown(line))
+            log.debug("> %s %s", self._name, messages.shown(line))
         self._send_bytes(framing.framed(line) if self._lines.speaks_headers else line)
 
     # Sent requests
@@ -177,21 +167,17 @@ class Peer:
             RequestFailedError: it will not be answered.
             ConnectionEndedError: the connection ended.
         """
-        if self._ended:
-            raise ConnectionEndedError
-        done = asyncio.Event()
-        answers: list[Answer] = []
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
         def settle(answer: Answer) -> None:
-            answers.append(answer)
-            done.set()
+            if not answered.done():  # the task may have been cancelled in this turn of the event loop
+                answered.set_result(answer)
 
         message_id = self.request(method, params, settle)
         try:
-            await done.wait()
+            answer = await answered
         finally:
             self._inflight.settle(message_id)
-        answer = answers[0]
         if answer is None:
             raise ConnectionEndedError
         if isinstance(answer, ErrorObject):
@@ -202,8 +188,7 @@ class Peer:
 
     def fail(self, message_id: int, failure: RequestFailure) -> None:
         """Settle a sent request that will not be answered, unless it was retired before."""
-        sent = self._inflight.settle(message_id)
-        if sent is not None:
+        if (sent := self._inflight.settle(message_id)) is not None:
             self._guarded(sent.settle, failure)
 
     def is_waiting(self, message_id: int) -> bool:
@@ -225,19 +210,14 @@ class Peer:
 
     def notify(self, method: str, params: Params) -> None:
         """Send a notification."""
-        if self._half_closed:
-            return
-        self._write(messages.notification(method, params))
+        if not self._half_closed:
+            self._write(messages.notification(method, params))
 
     def report(self, token: RequestId | None, params: Fields) -> None:
         """Report progress on the sent request with this token; ignore it if that is not in flight."""
         sent = self._inflight.waiting(token)
         if sent is not None and sent.report is not None:
             sent.report(params)
-
-    def is_idle(self) -> bool:
-        """Return whether no sent request is unanswered."""
-        return not self.unanswered
 
     @property
     def unanswered(self) -> int:
@@ -315,7 +295,7 @@ class Peer:
             self._give_up_on(described, message)
             return
         if self._is_traced:
-            log.debug("< %s %s", self._name, _shown(line))
+            log.debug("< %s %s", self._name, messages.shown(line))
         decoded = messages.decode(line)
         if isinstance(decoded, Message):
             self._on_message(decoded, self._write, len(line))
@@ -418,12 +398,3 @@ class Peer:
             act(*args)
         except Exception:  # a bug must cost its own message only; the next one is served
             log.exception("! %s: bug", self._name)
-
-
-def _shown(line: bytes) -> str:
-    """Return the beginning of a message as one line; escaping it further would hide secrets from the redaction."""
-    text = " ".join(line[:TRACED_BYTES].decode(errors="replace").splitlines())
-    if len(line) <= TRACED_BYTES:
-        return text
-    whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # half a secret would not be redacted
-    return f"{text[:whole_words]}..."

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request, RequestFailure
-from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError, RequestFailedError
+from search_mcp.wire.messages import LONGEST_SHOWN
+from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
 from wire.conversation import LIMIT, OK, Conversation, call, error, news, result
 
@@ -288,13 +289,13 @@ def test_progress_reaches_the_request_it_concerns(talk: Conversation) -> None:
 
 
 def test_a_peer_is_idle_without_open_requests_of_ours(talk: Conversation) -> None:
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
     message_id, _ = talk.asks()
-    assert not talk.peer.is_idle()
+    assert talk.peer.unanswered
     talk.hears(result(message_id))
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
     talk.hears(call(1))
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_after_a_half_close_no_answer_is_waited_for(talk: Conversation) -> None:
     talk.peer.half_close()
     _, behind = talk.asks()
     assert (before, behind) == ([None], [None])
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
     assert talk.said() == []
 
 
@@ -341,7 +342,7 @@ async def test_asks_and_waits(talk: Conversation) -> None:
             assert talk.said() == [call(1, params={})]
             talk.hears(result(1))
     assert [json.loads(bytes(raw)) for raw in got] == [{"ok": True}]
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
 
 
 @pytest.mark.parametrize(
@@ -368,7 +369,7 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
             await wait_all_tasks_blocked()
             then(talk)
     assert outcomes == [raised]
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
 
 
 def test_a_failure_ends_only_its_own_request(talk: Conversation) -> None:
@@ -387,7 +388,7 @@ def test_a_failure_ends_only_its_own_request(talk: Conversation) -> None:
 async def test_a_cancelled_wait_abandons_its_request(talk: Conversation) -> None:
     with anyio.move_on_after(0):
         await talk.peer.ask("m", None)
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
     talk.hears(result(1))
 
 
@@ -553,7 +554,7 @@ def test_a_request_after_the_end_waits_for_nothing(talk: Conversation) -> None:
     talk.peer.end()
     _, answers = talk.asks()
     assert answers == [None]
-    assert talk.peer.is_idle()
+    assert talk.peer.unanswered == 0
     assert talk.said() == []
 
 
@@ -582,7 +583,7 @@ def test_a_logged_message_is_text_on_one_line(caplog: pytest.LogCaptureFixture) 
 def test_a_logged_message_is_cut_between_words(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
-    talk.peer.feed(b'{"a": "b c", "d": "' + b"x" * TRACED_BYTES + b'"}\n')
+    talk.peer.feed(b'{"a": "b c", "d": "' + b"x" * LONGEST_SHOWN + b'"}\n')
     assert caplog.messages[0] == '< them {"a": "b c", "d": "...'
 
 
