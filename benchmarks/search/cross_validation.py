@@ -70,7 +70,7 @@ def _best_elsewhere(measured: Mapping[str, Rows], left_out: str) -> str:
 
 def synonyms(searchers: Mapping[str, tuple[Searcher, Asked]]) -> None:
     """Print the sum over the queries of each set of the nDCG@10 that each line of the synonyms adds."""
-    lines = [line for _, line in word_lists.lines(word_lists.read(word_lists.SYNONYMS))]
+    lines = list(word_lists.lines(word_lists.SYNONYMS))
     groups = [[stem(word) for word in line.split()] for line in lines]
     containing: dict[str, list[int]] = defaultdict(list)
     for number, group in enumerate(groups):

@@ -49,7 +49,6 @@ class Catalog:
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
         self._skills: Skills | None = None
-        self._lists_skills: bool | None = None  # `None` if it is to be found out
         self.version = 0
         """Increases with every change, so that values derived from the catalog can be cached."""
 
@@ -73,7 +72,7 @@ class Catalog:
         self._repaired.clear()
         self._named.clear()
         self._merged.clear()
-        self._skills = self._lists_skills = None
+        self._skills = None
         self.version += 1
 
     @property
@@ -97,7 +96,7 @@ class Catalog:
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
         if kind in _WITH_URIS:
-            self._skills = self._lists_skills = None
+            self._skills = None
             self._merged.pop(Kind.SKILLS, None)
         self.version += 1
 
@@ -269,9 +268,7 @@ class Catalog:
 
     def lists_skills(self) -> bool:
         """Return whether any server lists a skill."""
-        if self._lists_skills is None:
-            self._lists_skills = self.has_entries(Kind.SKILLS)
-        return self._lists_skills
+        return self.has_entries(Kind.SKILLS)
 
     def _claims_of_directories(self) -> "Iterator[Claim]":
         for server in self.servers:

@@ -31,7 +31,7 @@ class ShownNames:
         canonical = {item.name: item for item in items}  # valid for every client, so reserved
         for item in items:
             name = whole = shown_name(item, profile)
-            if not self._is_own(item, whole):
+            if not items.admits(item, whole):  # it can be taken for one of another server
                 name = whole = _unmistakable(whole, profile.max_length, item)
             attempt = 0
             while (spelling := fold(name)) in folded or canonical.get(name, item) is not item:
@@ -40,10 +40,6 @@ class ShownNames:
             folded.add(spelling)
             self._shown[item.name] = name
             self._by_shown[name] = item
-
-    def _is_own(self, item: Item, name: str) -> bool:
-        """Return whether a name cannot be taken for one of another server."""
-        return self._items.admits(item, name)
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]

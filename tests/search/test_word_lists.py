@@ -4,21 +4,18 @@ import subprocess
 import sys
 import unicodedata
 import zipfile
-from collections.abc import Sequence
 from importlib.resources import files
 from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import search_mcp
 from search_mcp.search import word_lists
 from search_mcp.search.analysis import words
 from search_mcp.search.query import plain
 from search_mcp.search.stems import stem
-from search_mcp.search.word_lists import WordListError, entries, fillers, implications, lines, read
+from search_mcp.search.word_lists import fillers, lines, read
 
 EVERY = (
     word_lists.SYNONYMS,
@@ -44,14 +41,14 @@ def test_a_file_has_a_heading_and_a_uniform_format(file: str) -> None:
     assert text.endswith("\n")
     assert text == unicodedata.normalize("NFC", text)
     assert all(line == " ".join(line.split()) and len(line) <= 120 for line in text.splitlines())
-    assert all(line == line.lower() for _, line in lines(text))
+    assert all(line == line.lower() for line in lines(file))
 
 
 # Each file
 
 
 def synonyms() -> list[list[str]]:
-    return [line.split() for _, line in lines(read(word_lists.SYNONYMS))]
+    return [line.split() for line in lines(word_lists.SYNONYMS)]
 
 
 def test_synonyms_are_groups_of_plain_words() -> None:
@@ -76,7 +73,7 @@ def test_every_group_of_synonyms_adds_to_those_above_it() -> None:
 def test_fillers_are_in_order_and_unique() -> None:
     found: list[str] = []
     for section in read(word_lists.FILLERS).split("\n\n"):
-        listed = [word for _, line in lines(section) for word in line.split()]
+        listed = [word for line in section.splitlines() if not line.startswith("#") for word in line.split()]
         assert listed == sorted(listed)
         found += listed
     assert len(set(found)) == len(found)
@@ -84,46 +81,22 @@ def test_fillers_are_in_order_and_unique() -> None:
 
 
 def test_filler_phrases_are_in_order_and_unique() -> None:
-    phrases = [line for _, line in lines(read(word_lists.FILLER_PHRASES))]
+    phrases = list(lines(word_lists.FILLER_PHRASES))
     assert all(one < other for one, other in pairwise(phrases))
     assert all(word_lists.filler_phrases().sub("", f"notes {phrase} here") == "notes  here" for phrase in phrases)
 
 
 def test_every_beginning_of_a_question_is_recognized() -> None:
-    beginnings = [beginning for beginning, _ in implications(word_lists.QUESTIONS, read(word_lists.QUESTIONS))]
-    assert len(set(beginnings)) == len(beginnings)
-    for beginning in beginnings:
+    assert len(word_lists.questions()) == len(list(lines(word_lists.QUESTIONS)))
+    for beginning, implied in word_lists.questions().items():
+        assert beginning and implied
         assert plain(f"{beginning} notes").implied == word_lists.questions()[beginning]
         assert set(word_lists.questions()[beginning]).isdisjoint(fillers())
 
 
-# The format
-
-WORD = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8)
-NOISE = st.sampled_from(["", "# a comment", "#", "  ", "\t"])
-
-
-@given(st.lists(st.tuples(st.lists(WORD, min_size=2, max_size=5), st.lists(NOISE, max_size=3))))
-def test_entries_that_are_written_are_read(written: Sequence[tuple[list[str], list[str]]]) -> None:
-    text = "".join(f"{line}\n" for words, noise in written for line in (*noise, " ".join(words)))
-    assert list(entries("any.txt", text)) == [(word, others) for (word, *others), _ in written]
-
-
-@given(st.lists(st.tuples(WORD, st.lists(WORD, min_size=1, max_size=5))))
-def test_implications_that_are_written_are_read(written: Sequence[tuple[str, list[str]]]) -> None:
-    text = "".join(f"{beginning}: {' '.join(implied)}\n" for beginning, implied in written)
-    assert list(implications("any.txt", text)) == [(beginning, tuple(implied)) for beginning, implied in written]
-
-
-def test_an_entry_of_one_word_is_an_error() -> None:
-    with pytest.raises(WordListError, match=r"data/any\.txt, line 3: expected other words after 'three'"):
-        list(entries("any.txt", "# heading\none two\nthree\n"))
-
-
-@pytest.mark.parametrize("line", ["what get", "what:", ": get"])
-def test_a_question_without_implied_words_is_an_error(line: str) -> None:
-    with pytest.raises(WordListError, match=r"data/any\.txt, line 1: expected 'beginning: implied words'"):
-        list(implications("any.txt", line))
+@pytest.mark.parametrize("file", [word_lists.EUROPEAN, word_lists.EAST_ASIAN])
+def test_every_english_word_has_translations(file: str) -> None:
+    assert all(others for _, others in word_lists.translations(file))
 
 
 # Where and when they are read
