@@ -22,12 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.config import identity
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Config, Embeddings, Held, ServerConfig
-from search_mcp.config.secrets import shown_text, shown_url, shown_words
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
-from search_mcp.model.sentences import LONGEST_REASON, cut, on_one_line
-from search_mcp.wire import payload
 from search_mcp.wire.structs import replace
 
 log = logging.getLogger(__name__)
@@ -198,22 +196,3 @@ def _held(server: ServerConfig, path: Path, origin: Origin, fault: str) -> Held:
     parts = f"{server.noun}, or a text about it," if origin is Origin.FOUND else server.noun
     why = f"its {parts} is new or changed in {file}"
     return Held(why, f"search-mcp check --accept {for_shell(server.name)}{named}")
-
-
-def command_line(server: ServerConfig) -> str:
-    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened.
-
-    The commands and files that its secrets come from follow.
-    """
-    entry = payload.value(server.program) or {}
-    if server.remote is not None:
-        line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
-    else:  # `shlex` is imported for held servers only, not at every start
-        import shlex
-
-        line = shlex.join(filter(None, shown_words(entry)))
-    if server.unfilled is not None:
-        line += "".join(
-            f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources
-        )
-    return cut(on_one_line(line), LONGEST_REASON)  # `search-mcp check --accept` shows all of it

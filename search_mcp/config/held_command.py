@@ -2,10 +2,8 @@
 
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import shown_text, shown_url, shown_words
+from search_mcp.model.sentences import LONGEST_REASON, cut, on_one_line
 from search_mcp.wire import payload
-
-LONGEST_COMMAND = 300
-"""Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
 
 
 def held_command(server: ServerConfig) -> str:
@@ -24,5 +22,4 @@ def held_command(server: ServerConfig) -> str:
         line += "".join(
             f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources
         )
-    line = "".join(each if each.isprintable() else " " for each in line)
-    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
+    return cut(on_one_line(line), LONGEST_REASON)  # `search-mcp check --accept` shows all of it

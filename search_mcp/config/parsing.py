@@ -25,9 +25,7 @@ from search_mcp.config.schema import (
     keys,
 )
 from search_mcp.model.errors import ConfigError, for_shell
-from search_mcp.model.sentences import MOST_NAMED
-from search_mcp.model.similar import closest
-from search_mcp.wire import payload, structs
+from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 _ROOTS_OF_OTHER_CLIENTS = {
@@ -36,10 +34,6 @@ _ROOTS_OF_OTHER_CLIENTS = {
     "context_servers": "Zed",
     "extensions": "goose",
 }
-_SHORT_KEY = 4
-"""Characters of a short key, in which one transposition is a large part of the key."""
-_MOST_UNKNOWN = 200
-"""Different unknown keys of a file. Each is compared with the known ones, which takes 0.2 ms; all may be misspelt."""
 LONGEST_TEXT = 32 << 10
 """Most characters of a text of an entry; Linux takes at most 128 KiB, and the longest texts in use are keys."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds", "maxResultCharacters"}
@@ -242,41 +236,7 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 # Warnings
 
 
-def _unknown(document: Document) -> Mapping[KeyPath, str | None]:
-    """Find unknown keys, each with the known key that it probably is a misspelling of.
-
-    Raises:
-        ConfigError: there are too many.
-    """
-    unknown = {
-        (*path, key): known
-        for path, found, known in _objects(document.value)
-        if isinstance(found, dict)
-        for key in found
-        if key not in known
-    }
-    different = {path[-1] for path in unknown}
-    if len(different) > _MOST_UNKNOWN:
-        raise ConfigError(document.source, f"it has {len(different):,} different unknown keys", "remove them")
-    return {path: _meant(str(path[-1]), frozenset(known)) for path, known in unknown.items()}
-
-
-def _misspelt(unknown: Mapping[KeyPath, str | None]) -> list[Complaint]:
-    """Return the unknown keys that are probably misspellings of a protective key."""
-    return [
-        (path, f'unknown key "{path[-1]}", similar to "{key}"', f'write "{key}", or remove it')
-        for path, key in unknown.items()
-        if key in PROTECTIVE
-    ]
-
-
-def _warnings(document: Document, file: File, unknown: Mapping[KeyPath, str | None]) -> Iterator[str]:
-    in_order = document.lines if unknown else ()  # of the text
-    ignored = [path for path in in_order if path in unknown and unknown[path] not in PROTECTIVE]
-    for path in ignored[:MOST_NAMED]:
-        yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
-    if len(ignored) > MOST_NAMED:
-        yield f"{document.source}: {len(ignored) - MOST_NAMED:,} more unknown keys are ignored"
+def _warnings(document: Document, file: File) -> Iterator[str]:
     if file.settings.listing == "search" and file.settings.call_tool == "off":
         problem = 'with "listing": "search" most clients can call no tool that is not pinned'
         yield str(document.error(("settings", "callTool"), problem, 'write "all" or "read-only", or another listing'))

@@ -19,6 +19,7 @@ from search_mcp.config.schema import (
     keys,
 )
 from search_mcp.model.errors import ConfigError
+from search_mcp.model.sentences import MOST_NAMED
 from search_mcp.model.similar import closest
 
 _KEYS_OF_OTHER_CLIENTS = {  # with what to use here
@@ -37,8 +38,6 @@ _SHORT_KEY = 4
 """Characters of a short key, in which one transposition is a large part of the key."""
 _MOST_UNKNOWN = 200
 """Different unknown keys of a file. Each is compared with the known ones, which takes 0.2 ms; all may be misspelt."""
-_MOST_NAMED = 20
-"""Unknown keys that warnings name; the others are counted."""
 
 
 def find(document: Document) -> Mapping[KeyPath, str | None]:
@@ -73,10 +72,10 @@ def warnings(document: Document, unknown: Mapping[KeyPath, str | None]) -> Itera
     """Yield warnings about the others, in the order of the text."""
     in_order = document.lines if unknown else ()  # of the text
     ignored = [path for path in in_order if path in unknown and unknown[path] not in PROTECTIVE]
-    for path in ignored[:_MOST_NAMED]:
+    for path in ignored[:MOST_NAMED]:
         yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
-    if len(ignored) > _MOST_NAMED:
-        yield f"{document.source}: {len(ignored) - _MOST_NAMED:,} more unknown keys are ignored"
+    if len(ignored) > MOST_NAMED:
+        yield f"{document.source}: {len(ignored) - MOST_NAMED:,} more unknown keys are ignored"
 
 
 def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:

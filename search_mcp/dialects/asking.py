@@ -17,9 +17,9 @@ from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
-from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
+from search_mcp.wire.pending import Pending
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
 """The `requestState` of a call that a legacy server refuses until the user opens a URL; the retry is a new call."""

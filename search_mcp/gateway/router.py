@@ -80,9 +80,10 @@ class Router:
 
     # Resources
 
-    def _use_resource(self, call: Call) -> Cancel:
+    def _use_resource(self, call: Call) -> None:
         if call.target.startswith(RESULT_URI) and call.action is Action.READ_RESOURCE:
-            return self._read_result(call)
+            self._read_result(call)
+            return
         server = self._servers.resources.owner(call.target)
         if call.action is Action.UNSUBSCRIBE:
             server = self._client.subscriptions.remove(call.target) or server

@@ -13,7 +13,7 @@ from search_mcp.catalog.in_common import InCommon
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
-from search_mcp.config.gate import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.model.errors import NotRunning, NotStarting

@@ -20,7 +20,7 @@ from search_mcp.cli.files import configuring
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing
-from search_mcp.config.gate import command_line
+from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Held
 from search_mcp.wire import structs
 

@@ -2,8 +2,11 @@
 
 import json
 
+from search_mcp.config.command_line import command_line
+
 from config.samples import PLAIN, parse
-from search_mcp.config.held_command import LONGEST_COMMAND, held_command
+from search_mcp.config.held_command import held_command
+from search_mcp.model.sentences import LONGEST_REASON
 
 
 def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
@@ -14,6 +17,9 @@ def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
 
 
 def test_a_long_command_line_is_cut_and_printable() -> None:
-    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_COMMAND]}}})).servers
-    assert held_command(long) == f"'x ' {'y' * (LONGEST_COMMAND - 6)}…"
+    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_REASON]}}})).servers
+    assert command_line(long) == f"'x ' {'y' * (LONGEST_REASON - 5)}…"
+    assert command_line(PLAIN) == ""
+    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_REASON]}}})).servers
+    assert held_command(long) == f"'x ' {'y' * (LONGEST_REASON - 5)}…"
     assert held_command(PLAIN) == ""

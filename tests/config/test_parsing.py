@@ -225,48 +225,6 @@ def test_a_search_without_anything_that_calls_is_warned_of() -> None:
     assert "pinned" in warning
 
 
-def test_warnings_about_the_root_and_the_settings() -> None:
-    text = '{"$schema": "x",\n"inputs": [],\n"mcpServers": {}, "settings": {\n"$comment": 1, "listings": "x"}}'
-    assert parse(text).warnings == (
-        "f:2: inputs: unknown key, ignored; remove it",
-        "f:4: settings.$comment: unknown key, ignored; remove it",
-        'f:4: settings.listings: unknown key, ignored; did you mean "listing"?',
-    )
-
-
-def test_warnings_come_in_the_order_of_the_text() -> None:
-    text = '{"mcpServers": {"s": {"command": "c", "zebra": 1}}, "inputs": []}'
-    assert parse(text).warnings == (
-        "f:1: mcpServers.s.zebra: unknown key, ignored; remove it",
-        "f:1: inputs: unknown key, ignored; remove it",
-    )
-
-
-def test_unknown_keys_are_counted_after_the_first_of_them() -> None:
-    servers = {f"s{number}": {"command": "c", "zebra": 1} for number in range(1_000)}
-    *named, counted = parse(json.dumps({"mcpServers": servers})).warnings
-    assert named == [f"f:1: mcpServers.s{number}.zebra: unknown key, ignored; remove it" for number in range(10)]
-    assert counted == "f: 990 more unknown keys are ignored"
-
-
-def test_a_misspelt_key_that_protects_is_found_behind_many_unknown_keys() -> None:
-    entry = {"command": "c", **{f"zebra{number}": 1 for number in range(100)}, "readonly": True}
-    (found,) = parse(json.dumps({"mcpServers": {"s": entry}})).servers
-    assert found.problem == 'unknown key "readonly", similar to "readOnly"; write "readOnly", or remove it'
-
-
-def test_a_file_with_more_unknown_keys_than_are_compared_is_refused() -> None:
-    """To compare half a million takes minutes."""
-    entry = {"command": "c", **{f"zebra{number}": 1 for number in range(1_000)}}
-    with pytest.raises(ConfigError, match="f: it has 1,000 different unknown keys; remove them"):
-        parse(json.dumps({"mcpServers": {"s": entry}}))
-
-
-def test_names_chosen_by_the_user_are_no_unknown_keys() -> None:
-    entry = '{"command": "c", "env": {"COMAND": "x"}, "rename": {"comand": "x"}, "headers": {"X": "y"}}'
-    assert parse('{"mcpServers": {"tools": ' + entry + "}}").warnings == ()
-
-
 @given(
     st.dictionaries(
         st.sampled_from(["command", "args", "env", "cwd", "tools", "type", "timeout", "inheritEnv", "prefix", "x"]),

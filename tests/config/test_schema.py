@@ -8,7 +8,6 @@ import pytest
 from rich.pretty import pretty_repr
 
 from config.samples import PLAIN, parse, server
-from search_mcp.config.gate import command_line
 from search_mcp.config.schema import (
     EMPTY_CONFIG,
     Entry,
@@ -17,7 +16,6 @@ from search_mcp.config.schema import (
     ToolFilter,
     keys,
 )
-from search_mcp.model.sentences import LONGEST_REASON
 from search_mcp.wire.structs import replace
 
 REPRESENTATIONS = [
@@ -101,9 +99,3 @@ def test_an_entry_is_remote_by_its_type_or_its_url(kind: str, url: str | None, t
 def test_the_keys_of_a_model_are_its_names_in_camel_case() -> None:
     assert keys(ToolFilter) == {"allow": "allow", "deny": "deny"}
     assert keys(Settings)["maxMessageBytes"] == "max_message_bytes"
-
-
-def test_a_long_command_line_is_cut_and_printable() -> None:
-    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_REASON]}}})).servers
-    assert command_line(long) == f"'x ' {'y' * (LONGEST_REASON - 5)}…"
-    assert command_line(PLAIN) == ""

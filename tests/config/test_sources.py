@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.pretty import pretty_repr
 
 from config.samples import VARIABLES, parse
-from search_mcp.config import identity, parsing, sources
-from search_mcp.config.gate import command_line
+from search_mcp.config import entries, identity, parsing, sources
+from search_mcp.config.held_command import held_command
 from search_mcp.config.placeholders import Expansion, Places, Source, references
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import is_secret

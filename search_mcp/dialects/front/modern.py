@@ -12,7 +12,6 @@ from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
-from search_mcp.dialects.front.progress import ProgressReport
 from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, progress_token, with_meta, without_own_keys
@@ -20,7 +19,7 @@ from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome,
 from search_mcp.model.errors import NotRunning, ResourceNotFound
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
-from search_mcp.wire import messages, payload, structs
+from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
 from search_mcp.wire.inflight import Request
 from search_mcp.wire.peer import Peer
@@ -131,7 +130,9 @@ class FrontModern:
             state = responses = None  # the server asked in an error, and needs no answer but the repeated call
         token = progress_token(meta)
         parked = self._parked.take(payload.string(state))
-        exchange = parked or Exchange(self, self._parked, request, token, action, target, params)
+        exchange = parked or Exchange(
+            self._peer, self._answer_call, self._parked, request, token, action, target, params
+        )
         call = Call(
             action=action,
             target=target,
@@ -153,7 +154,7 @@ class FrontModern:
 
     # To the client
 
-    def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
+    def _answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
         """Answer a call with its outcome, as a modern response."""
         if isinstance(outcome, WireError):
             self._peer.refuse(request, _modern_error(outcome))
@@ -204,14 +205,6 @@ class FrontModern:
                     self._peer.notify(names.MESSAGE, params)
             case _:
                 pass  # the revision has no notification for the rest
-
-    def refuse(self, request: Request, error: WireError) -> None:
-        """Answer a request with an error."""
-        self._peer.refuse(request, error)
-
-    def report(self, request: Request, token: structs.RequestId, progress: Fields) -> None:
-        """Report progress to one request of the client, under its own token."""
-        ProgressReport(self._peer, request, token)(progress)
 
     def close(self) -> None:
         """End all subscriptions gracefully and cancel all parked calls."""

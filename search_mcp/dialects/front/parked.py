@@ -5,15 +5,16 @@ A parked call has a handle, which is unguessable, valid once, and expires. The f
 
 import secrets
 from collections.abc import Callable
-from typing import Protocol
 
 from search_mcp.dialects import Gateway, asking, names
+from search_mcp.dialects.front.progress import ProgressReport
 from search_mcp.dialects.params import with_meta
 from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Question, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
-from search_mcp.wire.errors import WireError, invalid_params, invalid_request
+from search_mcp.wire.errors import invalid_params, invalid_request
 from search_mcp.wire.inflight import Reason, Request
+from search_mcp.wire.peer import Peer
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
@@ -21,14 +22,6 @@ PARKED_SECONDS = 600.0
 """Seconds that a parked call waits for the client's retry, while a person is being asked."""
 PARKED_CALLS = 256
 """Most calls that may be parked at once; the oldest is cancelled for a new one."""
-
-
-class Desk(Protocol):
-    """Answers the requests of a call."""
-
-    def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None: ...
-    def refuse(self, request: Request, error: WireError) -> None: ...
-    def report(self, request: Request, token: RequestId, progress: Fields) -> None: ...
 
 
 class ParkedCalls:
@@ -64,7 +57,9 @@ class ParkedCalls:
 class Exchange(Struct, eq=False):
     """One call and its requests: the first, and a retry for each time that it was parked."""
 
-    desk: Desk
+    peer: Peer
+    answer: Callable[[Request, Action, Outcome], None]
+    """Writes a response."""
     parked: ParkedCalls
     request: Request | None
     """The request that is answered next; `None` while the call is parked."""
@@ -92,7 +87,7 @@ class Exchange(Struct, eq=False):
     def report(self, progress: Fields) -> None:
         """Report progress to the current request."""
         if self.request is not None and self.token is not None:
-            self.desk.report(self.request, self.token, progress)
+            ProgressReport(self.peer, self.request, self.token)(progress)
 
     def settle(self, outcome: Outcome) -> None:
         """Answer with the outcome of the call, now or, if it is parked, with the retry."""
@@ -125,7 +120,7 @@ class Exchange(Struct, eq=False):
         if not self._is_same(call):
             # "rejecting state presented on a request that does not match"
             self.cancel(None)
-            self.desk.refuse(request, invalid_params("Invalid params: requestState belongs to another request"))
+            self.peer.refuse(request, invalid_params("Invalid params: requestState belongs to another request"))
             return
         self.request, self.token = request, token
         request.cancel = self.cancel
@@ -156,7 +151,7 @@ class Exchange(Struct, eq=False):
     def _answer(self, outcome: Outcome) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.desk.answer_call(request, self.action, outcome)
+            self.answer(request, self.action, outcome)
 
 
 def _values(params: Fields) -> object:
