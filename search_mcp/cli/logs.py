@@ -1,8 +1,8 @@
 """`logs`: the stderr logs of the servers, and new lines as they are written.
 
-The lines of several servers are merged in order of time. A line without a time, from an earlier version, stays behind
-the line before it. Times in the files are in UTC, and local in the output for people. A file is open only while it is
-read: on Windows, its writer could not rename it otherwise.
+The lines of several servers are merged in order of time; one without a time stays behind the line before it. Times in
+the files are in UTC, and local in the output for people. A file is open only while it is read: on Windows, its writer
+could not rename it otherwise.
 """
 
 import contextlib
@@ -33,10 +33,9 @@ class Line:
 
     text: str
     time: str | None
-    order: str
-    """Time of the line or, without one, of the line before it; empty if neither has a time."""
 
 
+Following = Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines until Ctrl-C.")]
 Show = Callable[[str, Line], None]
 """Shows a line of a log of this name."""
 
@@ -48,7 +47,7 @@ def logs(
         str | None,
         typer.Argument(metavar="[SERVER]", help="Only this server's log.", autocompletion=completion.server_names),
     ] = None,
-    following: Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines until Ctrl-C.")] = False,
+    following: Following = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="Number of lines per server.")] = 50,
 ) -> int:
     """Show the servers' stderr logs."""
@@ -83,7 +82,6 @@ class LogFile:
         self._older = self.path.with_suffix(".old.log")
         self._position = _Position(None, 0)
         self._unfinished = b""
-        self._order = ""
 
     def written_at(self) -> float:
         """Return the time of the last write, in seconds since the epoch; zero if there is no file."""
@@ -94,10 +92,7 @@ class LogFile:
         older = _read(self._older, _Position(None, 0))[0]
         data, self._position = _read(self.path, self._position)
         *whole, self._unfinished = (older + data).split(b"\n")
-        shown_from = max(0, len(whole) - count)
-        times_before = (split_time(_text(line))[0] for line in reversed(whole[:shown_from]))
-        self._order = next(filter(None, times_before), "")
-        return self._decoded(whole[shown_from:])
+        return self._decoded(whole[max(0, len(whole) - count) :])
 
     def new_lines(self) -> list[Line]:
         """Read the whole lines written since the last read."""
@@ -115,17 +110,13 @@ class LogFile:
         return self._decoded([self._unfinished] if self._unfinished else [])
 
     def _decoded(self, lines: Iterable[bytes]) -> list[Line]:
-        decoded = []
-        for line in lines:
-            time, text = split_time(_text(line))
-            self._order = time or self._order
-            decoded.append(Line(self._redact(text), time, self._order))
-        return decoded
+        split = (split_time(line.decode(errors="replace").rstrip("\r")) for line in lines)
+        return [Line(self._redact(text), time) for time, text in split]
 
 
 def _local(time: str | None) -> str | None:
     """Write a time of a log file as local time, as in the log of an engine."""
-    with contextlib.suppress(ValueError, OverflowError):  # a line of an earlier version may begin with any other text
+    with contextlib.suppress(ValueError, OverflowError):  # a line may begin with any text
         return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}" if time is not None else None
     return time
 
@@ -133,10 +124,6 @@ def _local(time: str | None) -> str | None:
 def of_one(server: ServerConfig, folder: Path) -> LogFile:
     """Return the log file of a server."""
     return LogFile(server.name, folder / file_name(server.name), server.redactor)
-
-
-def _text(line: bytes) -> str:
-    return line.decode(errors="replace").rstrip("\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +159,7 @@ def show_last(files: Sequence[LogFile], count: int, show: Show) -> None:
 
 async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show, terminal: Terminal) -> None:
     """Show the last lines, then new lines as they are written, until the reader of stdout has closed it."""
-    _make(folder)
+    make_folder(folder)  # only an existing folder can be watched
     _show_merged([(log, log.last_lines(count)) for log in _last_written_last(files)], show)
     with Watches().noticed(folder) as edited:
         while not terminal.is_unread:
@@ -188,12 +175,8 @@ def _last_written_last(files: Iterable[LogFile]) -> list[LogFile]:
 def _show_merged(lines_of: Iterable[tuple[LogFile, list[Line]]], show: Show) -> None:
     """Show the lines of several files in order of time, keeping the order within each file."""
     streams = [[(log.name, line) for line in lines] for log, lines in lines_of]
-    for name, line in heapq.merge(*streams, key=lambda entry: entry[1].order):
+    for name, line in heapq.merge(*streams, key=lambda entry: entry[1].time or ""):
         show(name, line)
-
-
-def _make(folder: Path) -> None:
-    make_folder(folder)  # only an existing folder can be watched
 
 
 def check(files: Sequence[LogFile], folder: Path) -> None:

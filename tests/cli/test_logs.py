@@ -52,7 +52,7 @@ def test_a_line_without_a_time_stays_behind_the_line_before_it(tmp_path: Path) -
         "a None still more",
         "b 04 four",
     ]
-    assert merged(tmp_path, 2, logs) == ["c None old", "b 02 two", "a None more", "a None still more", "b 04 four"]
+    assert merged(tmp_path, 2, logs) == ["a None more", "a None still more", "c None old", "b 02 two", "b 04 four"]
     assert merged(tmp_path, 0, logs) == []
 
 

@@ -77,7 +77,7 @@ def stop(
 @takes("debug")
 def engine_logs(
     options: Options,
-    following: Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines until Ctrl-C.")] = False,
+    following: logs.Following = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="Number of lines.")] = 50,
 ) -> int:
     """Show the log of the engines."""
