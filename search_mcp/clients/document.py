@@ -149,6 +149,17 @@ def _editor(format_: Format) -> _Editor:
     return cast(_Editor, import_module(f"search_mcp.clients.{_EDITORS[format_]}"))
 
 
+def nested(path: Sequence[str], value: object) -> object:
+    """Return objects within each other, whose innermost member at a path is a value."""
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def line_end_of(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def _with(value: Mapping[str, Any], path: Sequence[str], new: object) -> dict[str, Any]:
     key, *rest = path
     return {**value, key: _with(value.get(key) or {}, rest, new) if rest else new}

@@ -76,11 +76,6 @@ def is_ours(entry: object) -> bool:
     return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
 
 
-def imports_from_folder(entry: Mapping[str, Any]) -> bool:
-    """Return whether our entry runs `python -m` without `-P`, as older versions wrote it."""
-    return (program(entry) or [])[1:3] == ["-m", "search_mcp"]
-
-
 def chosen_servers(entry: Mapping[str, Any]) -> str | None:
     """Return the value of the option `--servers` in our entry; None if it has none."""
     words = iter(program(entry) or [])

@@ -34,9 +34,8 @@ def add(
     Raises:
         ConfigError: the name is taken by another server, or the file cannot be edited.
     """
-    present = file.members((client.root,))
     name = next(iter(_ours(file, client)), REGISTERED_AS)
-    before = present.get(name)
+    before = file.members((client.root,)).get(name)
     if before is not None and not entries.is_ours(before):
         raise ConfigError(file.source, f'another server is called "{name}"', "rename or remove it")
     entry = entries.registration(client, command, config, variables, before or {}, servers)
@@ -46,20 +45,12 @@ def add(
 
 def chosen_servers(file: Document, client: Client) -> str | None:
     """Return the value of the option `--servers` in our entry; None if there is no entry, or no such option."""
-    present = file.members((client.root,))
-    return next((entries.chosen_servers(present[name]) for name in _ours(file, client)), None)
+    return next(map(entries.chosen_servers, _ours(file, client).values()), None)
 
 
 def uses(file: Document, client: Client, config: Path) -> bool:
     """Return whether our entry in a client's file starts search-mcp with this configuration."""
-    present = file.members((client.root,))
-    return any(str(config.absolute()) in (entries.program(present[name]) or ()) for name in _ours(file, client))
-
-
-def imports_from_folder(file: Document, client: Client) -> bool:
-    """Return whether our entry starts Python in a way that imports modules from the client's current folder."""
-    present = file.members((client.root,))
-    return any(entries.imports_from_folder(present[name]) for name in _ours(file, client))
+    return any(str(config.absolute()) in (entries.program(entry) or ()) for entry in _ours(file, client).values())
 
 
 def other_servers(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
@@ -90,22 +81,18 @@ def remove(file: Document, client: Client, moved: Moved | None) -> tuple[Documen
     changed = file
     if moved is not None and moved.matches(file):
         changed = replace(document.read(moved.before.encode(), file.format, file.source), has_mark=file.has_mark)
-    taken = _ours(changed, client)
-    for name in taken:
+    for name in _ours(changed, client):
         changed = changed.drop((client.root, name))
     kept_out = []
     servers, texts = (moved.servers, moved.texts) if moved is not None else ({}, {})
     for name, entry in servers.items():
         present = changed.members((client.root,))
         if name not in present:
-            changed = _restored(changed, (client.root, name), entry, texts.get(name))
+            path, text = (client.root, name), texts.get(name)
+            changed = changed.put(path, entry) if text is None else changed.paste(path, text, entry)
         elif present[name] != entry:
             kept_out.append(name)
     return changed, "absent" if changed == file else "removed", kept_out
-
-
-def _restored(file: Document, path: tuple[str, ...], entry: Any, text: str | None) -> Document:
-    return file.put(path, entry) if text is None else file.paste(path, text, entry)
 
 
 def variables(own: Document) -> list[str]:
@@ -128,8 +115,8 @@ def tags(own: Document) -> dict[str, list[str]]:
     return found
 
 
-def _ours(file: Document, client: Client) -> list[str]:
-    return [name for name, entry in file.members((client.root,)).items() if entries.is_ours(entry)]
+def _ours(file: Document, client: Client) -> dict[str, Any]:
+    return {name: entry for name, entry in file.members((client.root,)).items() if entries.is_ours(entry)}
 
 
 def _texts(value: Any) -> Iterator[str]:

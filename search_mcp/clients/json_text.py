@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from search_mcp.clients.document import line_end_of, nested
 from search_mcp.clients.json_scan import SPACE, USUAL_INDENT, Member, Object, Scan, skip
 from search_mcp.config import json_comments, jsonc
 
@@ -27,27 +28,24 @@ def parse(text: str, source: str) -> object:
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the member at a path of a valid document; missing objects on the path are created."""
     if not json_comments.blank(text).strip():
-        line_end = _line_end(text)
+        line_end = line_end_of(text)
         start = text + line_end if text.strip() and not text.endswith("\n") else text
-        return start + _written(_nested(path, value), "", USUAL_INDENT, line_end) + line_end
+        return start + _written(nested(path, value), "", USUAL_INDENT, line_end) + line_end
     scan = Scan(text)
     found = scan.root()
     for depth, key in enumerate(path, 1):
         member = found.member(key)
         if member is None:
-            return _insert(scan, found, key, _nested(path[depth:], value))
+            return _insert(scan, found, key, nested(path[depth:], value))
         if depth == len(path) or not scan.is_object(member):
-            return _replace(scan, member, _nested(path[depth:], value))
+            return _replace(scan, member, nested(path[depth:], value))
         found = scan.object(member.value)
     return text
 
 
 def drop(text: str, path: Sequence[str]) -> str:
     """Remove an existing member and the comment at the end of its line."""
-    scan = Scan(text)
-    found = scan.root()
-    for key in path[:-1]:
-        found = scan.object(found[key].value)
+    scan, found = _scanned(text, path[:-1])
     member = found[path[-1]]
     return _remove(scan, found, member, *_extent(scan, found, member))
 
@@ -57,10 +55,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
     Returns the remaining text, and the member's text without its comma.
     """
-    scan = Scan(text)
-    found = scan.root()
-    for key in path[:-1]:
-        found = scan.object(found[key].value)
+    scan, found = _scanned(text, path[:-1])
     member = found[path[-1]]
     start, end = _comments_above(scan, found, member), _comments_behind(scan, member)
     taken = text[start : member.end] + _without_comma(text, member, end)
@@ -77,15 +72,20 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
         ConfigError: the text that was cut is damaged.
     """
     text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
+    return _paste(*_scanned(text, path[:-1]), taken)
+
+
+def _scanned(text: str, path: Sequence[str]) -> tuple[Scan, Object]:
+    """Find the object at a path of a valid document."""
     scan = Scan(text)
     found = scan.root()
-    for key in path[:-1]:
+    for key in path:
         found = scan.object(found[key].value)
-    return _paste(scan, found, taken)
+    return scan, found
 
 
 def _insert(scan: Scan, found: Object, key: str, value: object) -> str:
-    text, line_end = scan.text, _line_end(scan.text)
+    text, line_end = scan.text, line_end_of(scan.text)
     name = json.dumps(key, ensure_ascii=False)
     if not found.members:
         outer = scan.line_indent(found.opening)
@@ -112,7 +112,7 @@ def _replace(scan: Scan, member: Member, value: object) -> str:
     if own_indent is None:
         written = json.dumps(value, ensure_ascii=False)
     else:
-        written = _written(value, own_indent, scan.unit(), _line_end(scan.text))
+        written = _written(value, own_indent, scan.unit(), line_end_of(scan.text))
     return scan.text[: member.value] + written + scan.text[member.end :]
 
 
@@ -179,7 +179,7 @@ def _without_comma(text: str, member: Member, end: int) -> str:
 
 
 def _paste(scan: Scan, found: Object, taken: str) -> str:
-    text, line_end = scan.text, _line_end(scan.text)
+    text, line_end = scan.text, line_end_of(scan.text)
     jsonc.parse(f"{{{taken}\n}}", source="")  # raises if the text is damaged
     inner = Scan(f"{{{taken}\n}}").root().members[0]
     with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
@@ -222,12 +222,6 @@ def _extent(scan: Scan, found: Object, member: Member) -> tuple[int, int]:
     return above, end
 
 
-def _nested(path: Sequence[str], value: object) -> object:
-    for key in reversed(path):
-        value = {key: value}
-    return value
-
-
 def _written(value: object, indent: str, unit: str, line_end: str) -> str:
     """Write a value over several lines, but a short list of scalars on one line."""
     on_one_line = json.dumps(value, ensure_ascii=False)
@@ -249,7 +243,3 @@ def _written(value: object, indent: str, unit: str, line_end: str) -> str:
 
 def _is_nested(value: Sequence[object]) -> bool:
     return any(isinstance(each, dict | list) for each in value)
-
-
-def _line_end(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"

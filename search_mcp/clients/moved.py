@@ -6,7 +6,7 @@ It is kept in the user's state folder, readable by the user only, because entrie
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ class Moved:
     """The whole text, to restore the file with its comments if it has not been changed since."""
     after: str
     """SHA-256 of the text, in hexadecimal digits."""
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """Text of the servers' entries in the file, with their comments; absent in records of older versions."""
+    texts: Mapping[str, str]
+    """Text of the servers' entries in the file, with their comments."""
 
     def matches(self, document: Document) -> bool:
         return self.after == digest(document)

@@ -8,7 +8,7 @@ import contextlib
 import glob
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,9 +95,8 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
             if old is not None:
                 files.take_place(old, backup)
-                kept = backups(target)
-                _make_private(kept)
-                _drop_old(kept)
+                for each in backups(target)[1:-NEWEST_KEPT]:
+                    each.unlink(missing_ok=True)
             files.take_place(new, target)
     except OSError as exc:
         remedy = "check that you may write there, and that no other program has the file open"
@@ -128,19 +127,6 @@ def _next_backup(target: Path) -> Path:
     kept = backups(target)
     first = target.with_name(target.name + BACKUP_SUFFIX)
     return first.with_name(f"{first.name}.{_number(kept[-1]) + 1}") if kept else first
-
-
-def _make_private(kept: Sequence[Path]) -> None:
-    """Restrict backups of older versions, which did not restrict them, to the user."""
-    for each in kept:
-        with contextlib.suppress(OSError):  # it belongs to another user, or is gone
-            if stat.S_IMODE(each.lstat().st_mode) != _PRIVATE:
-                each.chmod(_PRIVATE)
-
-
-def _drop_old(kept: Sequence[Path]) -> None:
-    for each in kept[1:-NEWEST_KEPT]:
-        each.unlink(missing_ok=True)
 
 
 def _number(backup: Path) -> int:

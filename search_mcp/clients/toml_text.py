@@ -15,6 +15,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import ParseError
 
+from search_mcp.clients.document import line_end_of
 from search_mcp.model.errors import ConfigError
 
 _EMPTY_LINE = re.compile(r"\A\r?\n")
@@ -36,7 +37,7 @@ def parse(text: str, source: str) -> object:
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the table at a path of a valid document, in its place; a new table is added at the end."""
-    line_end = _line_end(text)
+    line_end = line_end_of(text)
     written = _written(path, value).replace("\n", line_end)
     sections = _sections(text, path)
     if sections:
@@ -64,12 +65,12 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
     for section in reversed(_with_comments(text, _sections(text, path))):
         taken.insert(0, text[section.start : section.end])
         text = _without(text, section)
-    return text, _line_end(text).join(taken)
+    return text, line_end_of(text).join(taken)
 
 
 def paste(text: str, _path: Sequence[str], taken: str) -> str:
     """Add tables that were cut, at the end."""
-    line_end = _line_end(text)
+    line_end = line_end_of(text)
     if text and not text.endswith("\n"):
         text += line_end
     return text + (line_end if text else "") + taken + ("" if taken.endswith("\n") else line_end)
@@ -163,7 +164,3 @@ def _written(path: Sequence[str], value: object) -> str:
         outer.append(name, inner)
         inner = outer
     return tomlkit.dumps(inner)
-
-
-def _line_end(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
+from search_mcp.clients.document import line_end_of, nested
 from search_mcp.model.errors import ConfigError
 
 _USUAL_INDENT = "  "
@@ -38,7 +39,7 @@ def parse(text: str, source: str) -> object:
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the member at a path of a valid document; missing mappings on the path are created."""
-    return _place(text, path, lambda rest, indent: _written(_nested(rest, value), indent, text))
+    return _place(text, path, lambda rest, indent: _written(nested(rest, value), indent, text))
 
 
 def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
@@ -59,7 +60,7 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
 
     def written(rest: Sequence[str], indent: str) -> str:
         inner = indent + _USUAL_INDENT * (len(rest) - 1)
-        outer = _written(_nested(rest[:-1], None), indent, text) if rest[1:] else ""
+        outer = _written(nested(rest[:-1], None), indent, text) if rest[1:] else ""
         return outer.replace(" null", "") + _indented(_ended(taken), inner)
 
     return _place(text, path, written)
@@ -171,21 +172,11 @@ def _is_nothing(node: Node) -> bool:
     return isinstance(node, ScalarNode) and not node.value and not node.style
 
 
-def _nested(path: Sequence[str], value: object) -> object:
-    for key in reversed(path):
-        value = {key: value}
-    return value
-
-
 def _written(value: object, indent: str, text: str) -> str:
     stream = io.StringIO()
     _yaml().dump(value, stream)
-    return textwrap.indent(stream.getvalue(), indent).replace("\n", _line_end(text))
+    return textwrap.indent(stream.getvalue(), indent).replace("\n", line_end_of(text))
 
 
 def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + _line_end(text)
-
-
-def _line_end(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+    return text if not text or text.endswith("\n") else text + line_end_of(text)

@@ -557,11 +557,7 @@ def test_our_entry_imports_nothing_from_the_current_folder(place: Place) -> None
     cursor = place.folder / ".cursor" / "mcp.json"
     old = {"command": sys.executable, "args": ["-m", "search_mcp", "--client", "cursor"]}
     write(cursor, {"search-mcp": old})
-    ended = place.run("install", "cursor", "--no-start")
-    assert (
-        "Cursor: its entry now runs python -P, which imports nothing from the client's current folder.\n" in ended.err
-    )
-    assert "updated" in ended.out
+    assert "updated" in place.run("install", "cursor", "--no-start").out
     (place.folder / "anyio.py").write_text(f"open({str(mark(place))!r}, 'w')")
     (place.folder / "search_mcp.py").write_text(f"open({str(mark(place))!r}, 'w')")
     entry = json.loads(cursor.read_text())["mcpServers"]["search-mcp"]
@@ -570,7 +566,6 @@ def test_our_entry_imports_nothing_from_the_current_folder(place: Place) -> None
     )
     assert b"Traceback" not in done.stderr, done
     assert not mark(place).exists()
-    assert "python -P" not in place.run("install", "cursor", "--no-start").err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")

@@ -1,6 +1,5 @@
 """The record of servers moved out of clients' files."""
 
-import json
 import stat
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from search_mcp.clients.moved import FILE_NAME, Moved, MovedServers, digest
 from search_mcp.model.errors import ConfigError
 
 DOCUMENT = document.read(b'{"a": 1}', "json", "f")
-MOVED = Moved({"a": {"command": "x"}}, "before", digest(DOCUMENT))
+MOVED = Moved({"a": {"command": "x"}}, "before", digest(DOCUMENT), {})
 
 
 def test_keep_recall_and_forget(tmp_path: Path) -> None:
@@ -20,20 +19,11 @@ def test_keep_recall_and_forget(tmp_path: Path) -> None:
     record = MovedServers(tmp_path / "state")
     assert record.find(one) is None
     record.keep(one, MOVED)
-    record.keep(other, Moved({}, "", ""))
+    record.keep(other, Moved({}, "", "", {}))
     assert MovedServers(tmp_path / "state").find(one) == MOVED
     record.forget(one)
     assert record.find(one) is None
-    assert record.find(other) == Moved({}, "", "")
-
-
-def test_records_of_older_versions_are_read(tmp_path: Path) -> None:
-    MovedServers(tmp_path).keep(tmp_path / "one.json", MOVED)
-    kept = json.loads((tmp_path / FILE_NAME).read_text())
-    for each in kept.values():
-        del each["texts"]
-    (tmp_path / FILE_NAME).write_text(json.dumps(kept))
-    assert MovedServers(tmp_path).find(tmp_path / "one.json") == MOVED
+    assert record.find(other) == Moved({}, "", "", {})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")

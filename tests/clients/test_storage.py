@@ -91,16 +91,6 @@ def test_a_link_in_place_of_a_backup_is_neither_followed_nor_read(tmp_path: Path
     assert storage.forget_backups(path)
 
 
-@ON_POSIX
-def test_backups_of_an_older_version_become_private(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.json"
-    edited(path, b"old", b"new")
-    (backup,) = storage.backups(path)
-    backup.chmod(0o644)
-    edited(path, b"newer")
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-
-
 def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "mcp.json"
     assert storage.read(path) is None

@@ -14,7 +14,7 @@ from search_mcp.cli.clients.selection import beginning, noting, report, this_mac
 from search_mcp.cli.files import warming
 from search_mcp.cli.files.own_file import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, WRONG, Misuse
+from search_mcp.cli.problem import Misuse
 from search_mcp.clients import difference, found, merging, storage
 from search_mcp.clients.found import Server
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
@@ -66,12 +66,12 @@ def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequen
     names = [each.name for each in merged if each.result != "skipped"]
     if options.as_json:
         screen.json(_import_as_json(own.path, merged, troubles, difference.unified(own.document, changed)))
-        return WRONG if troubles else FINE, own.path, names, changed != own.document
-    _tell(merged, troubles, options)
-    tell_of_bridges(bridged(own.document, changed), screen)
-    if changed != own.document and not options.dry_run:
-        screen.note(f"Saved in {own.path}.")
-    return report(troubles, screen), own.path, names, changed != own.document
+    else:
+        _tell(merged, troubles, options)
+        tell_of_bridges(bridged(own.document, changed), screen)
+        if changed != own.document and not options.dry_run:
+            screen.note(f"Saved in {own.path}.")
+    return report(troubles, options), own.path, names, changed != own.document
 
 
 def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Options) -> None:

@@ -22,7 +22,7 @@ from search_mcp.cli.counting import enumerated
 from search_mcp.cli.files import warming
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, WRONG, Misuse
+from search_mcp.cli.problem import Misuse
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
@@ -120,7 +120,7 @@ def _register(
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
     used = client_servers.in_use([each.choice for each in done])
-    return _conclude(troubles, options), own.path if done else None, used
+    return report(troubles, options), own.path if done else None, used
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,7 @@ def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> Done:
         _remember(file, plan.moved, texts, changed)
         backup = file.save(changed)
     names = tuple(server.name for server in plan.moved)
-    is_safer = installation.imports_from_folder(file.document, plan.client)
-    return Done(plan.client, file, changed, result, backup, names, _warnings(plan, choice), is_safer, choice)
+    return Done(plan.client, file, changed, result, backup, names, _warnings(plan, choice), choice)
 
 
 def _warnings(plan: _Plan, choice: Choice | None) -> tuple[str, ...]:
@@ -216,7 +215,7 @@ def _warnings(plan: _Plan, choice: Choice | None) -> tuple[str, ...]:
 
 
 def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:
-    record = _moved_servers()
+    record = MovedServers(state_folder())
     earlier = record.find(file.path)
     if not moved and earlier is None:
         return
@@ -226,10 +225,6 @@ def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], cha
     is_untouched = earlier is not None and earlier.matches(file.document)
     before = earlier.before if earlier is not None and is_untouched else file.document.text
     record.keep(file.path, Moved(servers, before, digest(changed), texts))
-
-
-def _moved_servers() -> MovedServers:
-    return MovedServers(state_folder())
 
 
 @takes("dry_run", "as_json", "debug")
@@ -244,11 +239,11 @@ def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound =
             with noting(troubles):
                 done.append(_uninstall(client, storage.load(path, client.format), options.dry_run))
     show(done, troubles, "", options)
-    return _conclude(troubles, options)
+    return report(troubles, options)
 
 
 def _uninstall(client: Client, file: File, dry_run: bool) -> Done:
-    record = _moved_servers()
+    record = MovedServers(state_folder())
     moved = record.find(file.path)
     changed, result, kept_out = installation.remove(file.document, client, moved)
     backup = None
@@ -280,8 +275,3 @@ def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Pa
         yield from ((client, path, True) for path in paths)
         if not paths and not all_found:
             yield client, found.usual_file(client, machine), False
-
-
-def _conclude(troubles: Sequence[ConfigError], options: Options) -> int:
-    """Print the errors; returns the exit code."""
-    return report(() if options.as_json else troubles, options.screen) or (WRONG if troubles else FINE)

@@ -37,8 +37,6 @@ class Done:
     moved: tuple[str, ...]
     """Servers that were moved to search-mcp, or restored."""
     warnings: tuple[str, ...]
-    is_safer: bool = False
-    """Whether its former entry imported modules from the client's current folder."""
     choice: Choice | None = None
     """The servers that it has; None for all."""
 
@@ -94,9 +92,6 @@ def _tell(done: Done, options: Options) -> None:
     screen, title = options.screen, done.client.title
     if done.moved:
         screen.note(f"{title}: {_of_moved(done, options.dry_run)}.")
-    if done.is_safer:
-        runs = "would run" if options.dry_run else "now runs"
-        screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the client's current folder.")
     if done.choice is not None:
         screen.note(f"{title}: {done.choice.sentence(is_planned=options.dry_run)}.")
     for warning in done.warnings:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean
-from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.known import BY_NAME, Machine
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.similar import nearest
@@ -37,8 +37,8 @@ def noting(troubles: list[ConfigError]) -> Iterator[None]:
         troubles.append(exc)
 
 
-def report(troubles: Sequence[ConfigError], screen: Terminal) -> int:
-    """Print the errors; returns the exit code."""
-    for trouble in troubles:
-        screen.error(str(trouble))
+def report(troubles: Sequence[ConfigError], options: Options) -> int:
+    """Print the errors, unless they are in the JSON output; returns the exit code."""
+    for trouble in () if options.as_json else troubles:
+        options.screen.error(str(trouble))
     return WRONG if troubles else FINE
