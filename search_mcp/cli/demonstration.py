@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -107,7 +106,7 @@ class _Tour:
     async def _connect(self) -> None:
         version, server = self.client.protocol_version, self.client.server_info
         name = f"{server.name} {server.version}" if server is not None else "a server without a name"
-        self._tell("connect", f"{name}, protocol {version}")
+        self.terminal.step("connect", f"{name}, protocol {version}")
 
     async def _list(self) -> None:
         with self.terminal.progress(lambda: "tools/list"):
@@ -123,7 +122,7 @@ class _Tour:
         rows = [f"{tool.name}: {tool.description or ''}" for tool in theirs]
         rest = [f"... and {len(rows) - NAMES_SHOWN} more"] if len(rows) > NAMES_SHOWN else []
         summary = f"{len(theirs)} tools{light} and {len(listed) - len(theirs)} of search-mcp itself"
-        self._tell("tools/list", summary, [*rows[:NAMES_SHOWN], *rest, *failed])
+        self.terminal.step("tools/list", summary, [*rows[:NAMES_SHOWN], *rest, *failed])
 
     async def _unlisted_names(self) -> list[str]:
         """Return the names of tools for a configuration whose list holds none."""
@@ -152,7 +151,7 @@ class _Tour:
             self.target in [each.partition("(")[0] for each in found],
             f"a search for {query!r} does not find {self.target}",
         )
-        self._tell(SEARCH, repr(query), found)
+        self.terminal.step(SEARCH, repr(query), found)
 
     async def _describe(self) -> None:
         with self.terminal.progress(lambda: DESCRIBE):
@@ -160,7 +159,7 @@ class _Tour:
         self._expect([tool["name"] for tool in described] == [self.target], f"{self.target} is not described")
         parameters = described[0]["inputSchema"].get("properties", {})
         lines = [f"{name}: {_about(schema)}" for name, schema in parameters.items()]
-        self._tell(DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
+        self.terminal.step(DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
 
     async def _call(self) -> None:
         # Of the user's own servers no tool is called, because its effect is not known.
@@ -169,7 +168,7 @@ class _Tour:
             result = await self.client.call_tool(name, arguments)
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
         self._expect(not result.is_error and text != "", f"{name} answered {text or 'nothing'}")
-        self._tell("tools/call", f"{name} {json.dumps(arguments)}", [text])
+        self.terminal.step("tools/call", f"{name} {json.dumps(arguments)}", [text])
 
     async def _mistype(self) -> None:
         wrong = _mistyped(self.target)
@@ -179,7 +178,7 @@ class _Tour:
             data = error.data if isinstance(error.data, dict) else {}
             near = data.get("suggestions", [])
             self._expect(error.code == INVALID_PARAMS and self.target in near, f"{wrong} is answered {error}")
-            self._tell("an error", f"{error.code} {error.message}", [f"suggestions: {', '.join(near)}"])
+            self.terminal.step("an error", f"{error.code} {error.message}", [f"suggestions: {', '.join(near)}"])
         else:
             raise Problem(f"a call of {wrong} succeeded, although there is no such tool")
 
@@ -192,9 +191,6 @@ class _Tour:
     def _expect(self, holds: bool, otherwise: str) -> None:
         if not holds:
             raise Problem(f"the demo failed: {otherwise}", "`search-mcp check` shows the state of the servers")
-
-    def _tell(self, step: str, summary: str, lines: Sequence[str] = ()) -> None:
-        self.terminal.step(step, summary, lines)
 
 
 def _about(schema: Any) -> str:

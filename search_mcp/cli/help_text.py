@@ -6,12 +6,13 @@ in typer's objects are read.
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
 from search_mcp.catalog import profiles
-from search_mcp.cli.places import default_config
+from search_mcp.config import location
 
 WIDTH: Final = 80
 _LABEL_WIDTH: Final = 24
@@ -69,13 +70,19 @@ def of_group(group: Any, path: str) -> str:
         _section("Options", [*map(label_of, options_of(group)), _HELP]),
         _examples(group.epilog),
         f"{_wrapped(f'`{path} COMMAND --help` shows the options and examples of a command.')}\n"
-        f"Default config file: {default_config()}\nDocumentation: README.md and docs/commands.md",
+        f"{_default_config()}\nDocumentation: README.md and docs/commands.md",
     )
 
 
 def _of_serve() -> str:
     clients = ", ".join(profiles.BY_NAME)
-    return f"{_wrapped(f'Clients for --client: {clients}.', indent=2)}\n\nDefault config file: {default_config()}"
+    return f"{_wrapped(f'Clients for --client: {clients}.', indent=2)}\n\n{_default_config()}"
+
+
+def _default_config() -> str:
+    path, home = location.places(None, {})[-1], Path.home()
+    shown = Path("~") / path.relative_to(home) if path.is_relative_to(home) else path
+    return f"Default config file: {shown}"
 
 
 def options_of(command: Any) -> list[Any]:

@@ -4,7 +4,7 @@ These commands read cached lists. Decides when servers are started all the same,
 the lists and about missing servers.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -13,12 +13,11 @@ import anyio
 from search_mcp.cli.command_cache import CachedLists, FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean, disabled, short_reason, similar_names
+from search_mcp.cli.problem import FINE, WRONG, Misuse, command, did_you_mean, disabled, short_reason, similar_names
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import OPTION
-from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
@@ -61,7 +60,11 @@ async def _settled(
     prepare: Callable[[Session], Awaitable[None]] | None,
     session: Session,
 ) -> _Answer:
-    await _settle(session, screen)
+    """Wait for the tools of every server, and briefly for its other lists: a server is cached with all its lists."""
+    with screen.progress(session.awaited):
+        await session.settle([Kind.TOOLS])
+        with anyio.move_on_after(REMEMBERING_SECONDS):
+            await session.settle(Kind)
     if prepare is not None:
         await prepare(session)
     return at(session)
@@ -97,14 +100,6 @@ def narrow(config: Config, name: str) -> Config:
     return only(config, {name})
 
 
-async def _settle(session: Session, terminal: Terminal) -> None:
-    """Wait for the tools of every server, and briefly for its other lists: a server is cached with all its lists."""
-    with terminal.progress(session.awaited):
-        await session.settle([Kind.TOOLS])
-        with anyio.move_on_after(REMEMBERING_SECONDS):
-            await session.settle(Kind)
-
-
 def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
     """Print the age of cached lists, if they are older than a minute."""
     for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
@@ -127,14 +122,16 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
             terminal.note(f"Needs a login: {status.server}: {status.explanation}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
-        terminal.note(f"Not started yet: {', '.join(unknown)}. `{check_command(config, unknown)}` starts {them}.")
+        terminal.note(
+            f"Not started yet: {', '.join(unknown)}. `{command(config.servers, 'check', *unknown)}` starts {them}."
+        )
     if len(failed) == 1:
         reason = short_reason(failed[0].reason or "it did not start in time")
-        check = check_command(config, [failed[0].server])
+        check = command(config.servers, "check", failed[0].server)
         terminal.note(f"Failed: {failed[0].server} ({reason}). `{check}` tries again.")
     elif failed:
         listed = ", ".join(status.server for status in failed)
-        reasons, check = command(config.servers, "servers"), check_command(config, ["NAME"])
+        reasons, check = command(config.servers, "servers"), command(config.servers, "check", "NAME")
         terminal.note(f"Failed: {listed}. `{reasons}` shows the reasons, `{check}` tries again.")
     return FINE if has_data or not failures else WRONG
 
@@ -143,15 +140,3 @@ def as_json(failures: Sequence[Status], age_seconds: float | None) -> dict[str, 
     """Return what the JSON output says of the servers whose lists are missing, and of the age of cached lists."""
     failed = [{"name": each.server, "state": each.state, "reason": each.explanation} for each in failures]
     return {"failed": failed, "ageSeconds": round(age_seconds) if age_seconds is not None else None}
-
-
-def check_command(config: Config, names: Iterable[str]) -> str:
-    """Write the command that checks servers of these names, for a person to copy."""
-    return command(config.servers, "check", *names)
-
-
-def command(servers: Iterable[ServerConfig], *words: str) -> str:
-    """Write a search-mcp command about these servers, for a person to copy."""
-    file = next((each.file for each in servers if each.file), None)
-    named = ["--config", for_shell(file)] if file is not None else []
-    return " ".join(["search-mcp", *map(for_shell, words), *named])

@@ -5,6 +5,7 @@ Decides the layout, and which lines are shown if the screen is too low for all.
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 from rich.cells import cell_len
@@ -22,8 +23,7 @@ _GAP = 2
 _BAR_WIDTH = 24
 
 
-@contextlib.contextmanager
-def line(console: Console, describe: Callable[[], str]) -> Iterator[None]:
+def line(console: Console, describe: Callable[[], str]) -> AbstractContextManager[None]:
     """Show one line behind a spinner."""
     spinner = _spinner(console)
 
@@ -31,12 +31,10 @@ def line(console: Console, describe: Callable[[], str]) -> Iterator[None]:
         spinner.update(text=Text(one_line(describe()), "dim", overflow="ellipsis", no_wrap=True))
         return spinner
 
-    with _live(console, render):
-        yield
+    return _live(console, render)
 
 
-@contextlib.contextmanager
-def bar(console: Console, describe: Callable[[], tuple[float, str]]) -> Iterator[None]:
+def bar(console: Console, describe: Callable[[], tuple[float, str]]) -> AbstractContextManager[None]:
     """Show how much of a task is done, from 0.0 to 1.0, and a text behind it."""
     full, rest = ("\N{BOX DRAWINGS HEAVY HORIZONTAL}",) * 2 if writes_unicode(console) else ("#", "-")
 
@@ -51,12 +49,12 @@ def bar(console: Console, describe: Callable[[], tuple[float, str]]) -> Iterator
             no_wrap=True,
         )
 
-    with _live(console, render):
-        yield
+    return _live(console, render)
 
 
-@contextlib.contextmanager
-def board(console: Console, lines: Callable[[], Sequence[Line]], remark: Callable[[], str]) -> Iterator[None]:
+def board(
+    console: Console, lines: Callable[[], Sequence[Line]], remark: Callable[[], str]
+) -> AbstractContextManager[None]:
     """Show one line per thing and a remark below them; those still awaited come first if there are too many."""
     spinner = _spinner(console)
 
@@ -71,8 +69,7 @@ def board(console: Console, lines: Callable[[], Sequence[Line]], remark: Callabl
             texts.append(Text(below, "dim", no_wrap=True, overflow="ellipsis"))
         return Group(*texts)
 
-    with _live(console, render):
-        yield
+    return _live(console, render)
 
 
 def _board_line(console: Console, each: Line, width: int, turning: Text) -> Text:

@@ -8,9 +8,8 @@ from typing import Any
 from search_mcp.cli import command_lines
 from search_mcp.cli.checks.notes import of_read_only
 from search_mcp.cli.counting import summary
-from search_mcp.cli.inventory import command
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, short_reason
+from search_mcp.cli.problem import FINE, command, short_reason
 from search_mcp.cli.session import Session, read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig

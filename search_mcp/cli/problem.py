@@ -14,6 +14,7 @@ from search_mcp.model.errors import (
     NotFound,
     NotRunning,
     ToolNotUnique,
+    for_shell,
 )
 from search_mcp.model.names import State
 from search_mcp.model.reasons import parted
@@ -78,6 +79,13 @@ def short_reason(reason: str, longest: int = LONGEST_REASON) -> str:
     if len(cause) > longest:
         cause = f"{cause[: longest - 3].rstrip()}..."
     return f"{what}: {cause}" if cause else what
+
+
+def command(servers: Iterable[ServerConfig], *words: str) -> str:
+    """Write a search-mcp command about these servers of one file, for a person to copy."""
+    file = next((each.file for each in servers if each.file), None)
+    named = ["--config", for_shell(file)] if file is not None else []
+    return " ".join(["search-mcp", *map(for_shell, words), *named])
 
 
 def disabled(server: ServerConfig) -> Problem:

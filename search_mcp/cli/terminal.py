@@ -12,6 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TextIO
 
 from rich.highlighter import JSONHighlighter
@@ -139,7 +140,7 @@ class Terminal:
         """Write a command to copy; a long one continues after a backslash, as in a shell."""
         _write_command(self._out, line)
 
-    def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
+    def step(self, name: str, summary: str, lines: Sequence[str] = ()) -> None:
         """Write a completed step with its summary, and details cut to one line each."""
         self._out.print(
             Text.assemble((f"{mark('ready', self._out)} ", "green"), (f"{name}  ", "bold"), one_line(summary))
@@ -245,23 +246,19 @@ class Terminal:
         """Write the traceback of an exception, with `--debug` only."""
         self.detail("".join(traceback.format_exception(exc)))
 
-    @contextlib.contextmanager
-    def progress(self, describe: Callable[[], str]) -> Iterator[None]:
+    def progress(self, describe: Callable[[], str]) -> AbstractContextManager[None]:
         """Show a line about what is awaited, on a terminal, while the block runs."""
-        with live.line(self._err, describe) if self._is_live else contextlib.nullcontext():
-            yield
+        return live.line(self._err, describe) if self._is_live else contextlib.nullcontext()
 
-    @contextlib.contextmanager
-    def bar(self, describe: Callable[[], tuple[float, str]]) -> Iterator[None]:
+    def bar(self, describe: Callable[[], tuple[float, str]]) -> AbstractContextManager[None]:
         """Show how much is done, from 0.0 to 1.0, and a text, on a terminal, while the block runs."""
-        with live.bar(self._err, describe) if self._is_live else contextlib.nullcontext():
-            yield
+        return live.bar(self._err, describe) if self._is_live else contextlib.nullcontext()
 
-    @contextlib.contextmanager
-    def board(self, lines: Callable[[], Sequence[live.Line]], remark: Callable[[], str]) -> Iterator[None]:
+    def board(
+        self, lines: Callable[[], Sequence[live.Line]], remark: Callable[[], str]
+    ) -> AbstractContextManager[None]:
         """Show the states of several things and a remark below them, on a terminal, while the block runs."""
-        with live.board(self._err, lines, remark) if self._is_live else contextlib.nullcontext():
-            yield
+        return live.board(self._err, lines, remark) if self._is_live else contextlib.nullcontext()
 
     @property
     def _is_live(self) -> bool:

@@ -56,7 +56,7 @@ def test_help_and_version(place: Place) -> None:
         (["call", "toolbox.echo", "text"], ["'text' is not an argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
         (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
-        (["tokens", "--plot", "x.gif"], ["x.gif is neither a PNG nor an SVG file"]),
+        (["tokens", "--plot", "x.gif"], ["x.gif does not end with .png or .svg"]),
         (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
@@ -216,13 +216,6 @@ def test_check_judges_for_a_client(place: Place) -> None:
     ended = place.run("check", "--client", "goose")
     assert (ended.code, ended.err) == (1, "")
     assert "Names and lists\n  goose refuses names" in ended.out
-
-
-def test_check_suggests_the_name_of_a_misspelt_program(configured: Configured) -> None:
-    ended = configured(shell={"command": "sh.exe"}).run("check", "--json")
-    assert ended.code == 1
-    assert "'sh.exe' was not found on PATH" in ended.json["servers"][0]["reason"]
-    assert ended.json["servers"][0]["remedy"].startswith('write "command": "sh": there is /')
 
 
 def test_check_shows_the_output_of_a_server_that_never_answers(configured: Configured) -> None:

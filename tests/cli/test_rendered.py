@@ -30,12 +30,11 @@ from search_mcp.cli.tools.contents import Contents
 from search_mcp.cli.tools.description import Described, Descriptions
 from search_mcp.cli.usage import usage
 from search_mcp.cli.usage.report import By, summed_up
-from search_mcp.cli.usage.usage import Setup
 from search_mcp.clients import document, installation
 from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME
 from search_mcp.clients.storage import File
-from search_mcp.config.schema import ServerConfig
+from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
@@ -326,9 +325,13 @@ def _calls() -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("by", [By.TOOL, By.SERVER, By.CLIENT, By.DAY])
 def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None:
-    setup = Setup(["git", "fetch", "linear", "my notes"], records=True, named=("--config", "/work/mcp-servers.json"))
+    servers = [
+        structs.replace(_started(name, name), file="/work/mcp-servers.json")
+        for name in ("git", "fetch", "linear", "my notes")
+    ]
+    config = Config(tuple(servers), Settings(), ())
     path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
-    usage.show(summed_up(_calls(), by), by, 30, path, setup, Terminal())
+    usage.show(summed_up(_calls(), by), by, 30, path, config, Terminal())
     text = capsys.readouterr().out
     compare(SCREENS / f"usage-{by}-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
@@ -336,7 +339,8 @@ def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_usage_without_calls(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
-    usage.show(summed_up([], By.TOOL), By.TOOL, 1, path, Setup(["git"], records=False), Terminal())
+    config = Config((_started("git", "git"),), Settings(usage=False), ())
+    usage.show(summed_up([], By.TOOL), By.TOOL, 1, path, config, Terminal())
     compare(SCREENS / f"usage-none-{columns}.txt", capsys.readouterr().out)
 
 

@@ -463,7 +463,7 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     )
     fault = f"{folder}/model.onnx is not the file that was installed; `search-mcp semantic setup` installs it anew"
     screen = Terminal()
-    sentence_models.show_known(known, Path(folder), screen)
+    sentence_models.show_planned(known.model, known.size, len(known.files), Path(folder), screen, known.languages)
     screen.paragraph(sentence_models.installed(known.model.name, Trial(0.69, 0.09)))
     for each in (
         complete,

@@ -10,8 +10,7 @@ from search_mcp.catalog.remarks import ALREADY_SEEN
 from search_mcp.cli.checks.findings import Examination, Finding, duration
 from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
-from search_mcp.cli.inventory import command
-from search_mcp.cli.problem import short_reason
+from search_mcp.cli.problem import command, short_reason
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind, State
 

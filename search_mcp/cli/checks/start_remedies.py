@@ -4,7 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from search_mcp.backends.process.launching import is_program
 from search_mcp.backends.process.variables import child_environment, find_program
@@ -19,23 +19,10 @@ def of_failed(config: ServerConfig) -> str | None:
     """Return the remedy for a server that failed to start; None if its reason names one."""
     if config.problem is not None or config.remote is not None:
         return None
-    if _program(config, config.command) is None:
-        return _of_missing(config)
+    environment = child_environment(sys.platform, os.environ, config.env, config.inherit_env, str(Path.home()))
+    if find_program(sys.platform, config.command, environment, config.cwd, is_program) is None:
+        return None
     if config.unfilled is not None:
         return None  # it needs its secrets, or was not started for lack of them
     words = redacted_words(config)
     return f"{RUN_IT}{subprocess.list2cmdline(words) if sys.platform == 'win32' else shlex.join(words)}"
-
-
-def _of_missing(config: ServerConfig) -> str | None:
-    """Return the remedy for a program that does not exist; None if the reason names one."""
-    stem = PurePath(config.command).stem
-    if stem != config.command and (found := _program(config, stem)) is not None:
-        return f'write "command": "{stem}": there is {found}'  # for example npx.exe, which is npx.cmd
-    return None
-
-
-def _program(config: ServerConfig, command: str) -> str | None:
-    """Return the file that is run for a command, found in the same way as at a start."""
-    environment = child_environment(sys.platform, os.environ, config.env, config.inherit_env, str(Path.home()))
-    return find_program(sys.platform, command, environment, config.cwd, is_program)

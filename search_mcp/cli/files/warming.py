@@ -12,7 +12,7 @@ from search_mcp.cli import inventory
 from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.counting import counted, enumerated
 from search_mcp.cli.needed_servers import only
-from search_mcp.cli.problem import InterruptionError
+from search_mcp.cli.problem import InterruptionError, command
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import mcp_remote
@@ -73,7 +73,7 @@ def _start(config: Config, names: Collection[str], path: Path, screen: Terminal)
         try:
             run(only(config, new), None, FreshLists, lambda session: _settle(session, screen))
         except (InterruptionError, KeyboardInterrupt):  # the second on Windows
-            check = inventory.check_command(config, new)
+            check = command(config.servers, "check", *new)
             them = "it" if len(new) == 1 else "them"
             screen.note(f"Interrupted. {path} has {enumerated(sorted(new))}; `{check}` starts {them}.")
             raise

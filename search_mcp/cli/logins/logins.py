@@ -16,12 +16,11 @@ from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.logins.states import NEEDED, NEEDED_NONE, NONE, Standing, standings, stored, why_not_used
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Misuse, Problem
+from search_mcp.cli.problem import FINE, Misuse, Problem, command
 from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import logins_folder
-from search_mcp.model.errors import for_shell
 
 app = command_group("Log in to remote servers, show their logins, and log out.")
 
@@ -119,10 +118,10 @@ def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path
     unknown = [each.server.name for each in found if each.state == NONE and each.reason != NEEDED_NONE]
     if unknown:
         them = "it needs" if len(unknown) == 1 else "they need"
-        screen.note(f"`{inventory.check_command(config, unknown)}` shows whether {them} a login.")
+        screen.note(f"`{command(config.servers, 'check', *unknown)}` shows whether {them} a login.")
     if others:
-        command = f"search-mcp auth logout {for_shell(others[0]) if len(others) == 1 else 'NAME'}"
-        screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{command}` deletes them.")
+        logout = command((), "auth", "logout", others[0] if len(others) == 1 else "NAME")
+        screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{logout}` deletes them.")
 
 
 def _standings(config: Config) -> list[Standing]:
@@ -208,7 +207,4 @@ def _only_one_logged_in(config: Config) -> ServerConfig:
 
 def _command(servers: Sequence[ServerConfig], word: str = "login") -> str:
     """Write the command for one of these servers."""
-    if len(servers) == 1:
-        return servers[0].command_for("auth", word)
-    named = f" --config {for_shell(servers[0].file)}" if servers[0].file else ""
-    return f"search-mcp auth {word} NAME{named}"
+    return command(servers, "auth", word, servers[0].name if len(servers) == 1 else "NAME")

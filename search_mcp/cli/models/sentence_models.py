@@ -32,7 +32,7 @@ from search_mcp.folders import model_folder, vectors_file
 from search_mcp.model.errors import ConfigError
 from search_mcp.semantic import installing, known_models, trial
 from search_mcp.semantic.choice import missing_libraries, setting_of
-from search_mcp.semantic.models import ModelError
+from search_mcp.semantic.models import Model, ModelError
 from search_mcp.semantic.trial import Trial
 
 app = command_group("Set up search by meaning, show its state, and remove it.")
@@ -126,7 +126,7 @@ def _install_known(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
     if installing.is_installed(place, known.model):
         screen.note(f"{known.model.name} is installed already; nothing was fetched.")
         return known.model.name, _tried(place, screen)
-    show_known(known, place, screen)
+    show_planned(known.model, known.size, len(known.files), place, screen, known.languages)
     if not screen.agrees("Fetch it?", is_sure=is_sure):
         return None
     with installing.prepared(place) as folder:
@@ -139,17 +139,20 @@ def _install_known(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
     return known.model.name, tried
 
 
-def show_known(known: known_models.KnownModel, place: Path, screen: Terminal) -> None:
-    """Show what is going to be fetched."""
-    screen.heading(known.model.name)
+def show_planned(
+    model: Model, size: int, files: int, place: Path, screen: Terminal, languages: str = "", source: str = ""
+) -> None:
+    """Show what is going to be fetched or copied."""
+    screen.heading(model.name)
     for label, text in (
-        ("Size", f"{megabytes(known.size)} in {counted(len(known.files), 'file')}"),
-        ("From", known.model.source),
-        ("Licence", known.model.licence),
-        ("Languages", known.languages),
+        ("Size", f"{megabytes(size)} in {counted(files, 'file')}"),
+        ("From", source or model.source),
+        ("Licence", model.licence or "not known"),
+        ("Languages", languages),
         ("To", str(place)),
     ):
-        screen.paragraph(f"{label}: {text}", indent=2)
+        if text:
+            screen.paragraph(f"{label}: {text}", indent=2)
 
 
 def _require_room(folder: Path, needed: int) -> None:
@@ -204,11 +207,7 @@ def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | 
     except ModelError as exc:
         raise Misuse(str(exc), "name a folder with model.onnx and tokenizer.json, and perhaps model.json") from exc
     size = sum(path.stat().st_size for path in files.values())
-    screen.heading(given.name)
-    screen.paragraph(f"Size: {megabytes(size)} in {counted(len(files), 'file')}", indent=2)
-    screen.paragraph(f"From: {source}", indent=2)
-    screen.paragraph(f"Licence: {given.licence or 'not known'}", indent=2)
-    screen.paragraph(f"To: {place}", indent=2)
+    show_planned(given, size, len(files), place, screen, source=str(source))
     if not screen.agrees("Copy it?", is_sure=is_sure):
         return None
     with installing.prepared(place) as folder:

@@ -7,7 +7,7 @@ from typing import Any
 
 from search_mcp import installer
 from search_mcp.cli import output
-from search_mcp.cli.problem import Misuse, Problem
+from search_mcp.cli.problem import Problem
 from search_mcp.cli.tokens.cost import MODES, Cost
 
 FORMATS = (".png", ".svg")
@@ -22,9 +22,7 @@ def check(path: Path) -> None:
         Misuse: the file is neither PNG nor SVG, or cannot be written.
         Problem: matplotlib is not installed.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise Misuse(f"{path} is neither a PNG nor an SVG file", "use a name that ends with .png or .svg")
-    output.check(path)
+    output.check_suffix(path, FORMATS)
     try:
         import matplotlib  # noqa: F401  # only whether it is there
     except ImportError as exc:

@@ -23,6 +23,7 @@ from search_mcp.model.names import State
 from search_mcp.model.visible import one_line
 from search_mcp.own_tools.definitions import existing
 from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields
 
 _MOST_OTHERS = 1000
@@ -45,11 +46,9 @@ def describe(
 ) -> int:
     """Show a tool's description, parameters and result."""
     loaded, _ = options.configuration()
-
-    def find(running: Session) -> Descriptions:
-        return descriptions(running, names)
-
-    found = inventory.look(options, owners(loaded, options.profile, names), find)
+    found = inventory.look(
+        options, owners(loaded, options.profile, names), lambda running: descriptions(running, names)
+    )
     inventory.tell_age(found.age_seconds, options.screen)
     if options.as_json:
         options.screen.json(found.as_json())
@@ -122,18 +121,13 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Return why a tool was not found; its server may have failed."""
-    for status in session.needed_for(name):
-        if status.state in (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.STARTING, State.DISABLED):
-            return of_call(
-                NotRunning(status.server, status.state, status.reason, remedy=status.remedy),
-                name,
-                session.config.servers,
-            )
-    if (refusal := session.catalog.why_hidden(name)) is not None:
-        return of_call(refusal, name, session.config.servers)
-    if (ambiguity := session.ambiguity(name)) is not None:
-        return of_call(ambiguity, name, session.config.servers)
-    return of_call(ToolNotFound(name, near), name, session.config.servers)
+    absent = (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.STARTING, State.DISABLED)
+    status = next((each for each in session.needed_for(name) if each.state in absent), None)
+    if status is not None:
+        error: WireError = NotRunning(status.server, status.state, status.reason, remedy=status.remedy)
+    else:
+        error = session.catalog.why_hidden(name) or session.ambiguity(name) or ToolNotFound(name, near)
+    return of_call(error, name, session.config.servers)
 
 
 def show_definitions(found: Descriptions, terminal: Terminal) -> None:

@@ -17,7 +17,7 @@ _PLAIN_TEXTS = frozenset(
 """Texts that only name a type or a requirement."""
 _DIALECTS = ("http://json-schema.org/", "https://json-schema.org/")
 _KEYWORDS = frozenset(
-    {
+    [
         "name",
         "title",
         "description",
@@ -90,7 +90,7 @@ _KEYWORDS = frozenset(
         "nullable",
         "$comment",
         "$anchor",
-    }
+    ]
 )
 """Names of members defined by MCP and JSON Schema."""
 

@@ -6,7 +6,6 @@ Decides the columns, and which servers are reported as never used. Nothing is st
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +15,13 @@ from search_mcp.cli import output
 from search_mcp.cli.checks import fitness
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.problem import FINE, Problem, command
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage import plot as usage_plot
 from search_mcp.cli.usage import report as usage_report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
-from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.schema import Config
 from search_mcp.folders import usage_file
-from search_mcp.model.errors import for_shell
 from search_mcp.usage.store import KEPT_DAYS, LaterFormatError, delete, largest_results
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
@@ -31,19 +29,6 @@ _USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
 _HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
-
-
-@dataclass(frozen=True)
-class Setup:
-    """The facts of the configuration that the command uses."""
-
-    enabled: Sequence[str]
-    """The servers that are enabled."""
-    records: bool
-    """Whether calls are recorded."""
-    named: tuple[str, ...] = ()
-    """The option that names the file in a command to copy."""
-    servers: Sequence[ServerConfig] = ()
 
 
 @takes("config", "as_json", "debug")
@@ -80,16 +65,18 @@ def usage(
         return _clear(path, screen)
     if picture is not None:
         output.check_suffix(picture, usage_plot.FORMATS)
-    setup, since = _setup(options), usage_report.beginning(time.time(), days)
+    read, since = options.usable_configuration(), usage_report.beginning(time.time(), days)
+    config = read[0] if read is not None else None  # without a good one, calls were recorded all the same
     try:
         found = usage_report.read(path, since, by)
-        long_results = _long_results(path, since, setup)
+        seen = largest_results(path, since) if config is not None else ()
     except (sqlite3.Error, LaterFormatError) as exc:
         raise Problem(f"{path} cannot be read: {exc}", _remedy(exc)) from exc
+    long_results = [each.text for each in fitness.of_usage(seen, config.servers)] if config is not None else []
     if options.as_json:
-        screen.json(as_json(found, by, days, path, setup, long_results))
+        screen.json(as_json(found, by, days, path, config, long_results))
     else:
-        show(found, by, days, path, setup, screen, long_results)
+        show(found, by, days, path, config, screen, long_results)
     if picture is not None:
         output.write(picture, usage_plot.drawn(found.days).encode())
         screen.note(f"{picture}: saved")
@@ -114,51 +101,27 @@ def _clear(path: Path, screen: Terminal) -> int:
     return FINE
 
 
-def _setup(options: Options) -> Setup | None:
-    """Read the configuration; `None` without a good one, because calls were recorded all the same."""
-    read = options.usable_configuration()
-    return setup_of(read[0]) if read is not None else None
-
-
-def setup_of(config: Config) -> Setup:
-    """Return the facts about a configuration."""
-    file = next((each.file for each in config.servers), "")
-    enabled = [each.name for each in config.servers if each.enabled]
-    return Setup(enabled, config.settings.usage, ("--config", for_shell(file)) if file else (), config.servers)
-
-
-def _long_results(path: Path, since: float, setup: Setup | None) -> list[str]:
-    """Name the tools whose results were longer than a client takes.
-
-    Raises:
-        LaterFormatError, sqlite3.Error: the record cannot be read.
-    """
-    if setup is None:
-        return []
-    return [remark.text for remark in fitness.of_usage(largest_results(path, since), setup.servers)]
-
-
-def never_used(found: Report, setup: Setup | None) -> list[str]:
+def never_used(found: Report, config: Config | None) -> list[str]:
     """Return the enabled servers without a call in the period; none if it has no calls at all."""
-    if setup is None or not found.total.count:
+    if config is None or not found.total.count:
         return []
-    return [each for each in setup.enabled if each not in found.servers]
+    return [each.name for each in config.servers if each.enabled and each.name not in found.servers]
 
 
 def as_json(
-    found: Report, by: By, days: int, path: Path, setup: Setup | None, long_results: Sequence[str] = ()
+    found: Report, by: By, days: int, path: Path, config: Config | None, long_results: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the report for scripts."""
     return {
         "file": str(path),
-        "isRecording": setup.records if setup is not None else None,
+        "isRecording": config.settings.usage if config is not None else None,
         "days": days,
         "since": _iso(found.since),
         "by": by,
         "clients": found.clients,
         "total": found.total.as_json(),
         "rows": [each.as_json() for each in found.rows],
-        "neverUsed": never_used(found, setup),
+        "neverUsed": never_used(found, config),
         "longResults": [*long_results],
     }
 
@@ -172,7 +135,7 @@ def show(
     by: By,
     days: int,
     path: Path,
-    setup: Setup | None,
+    config: Config | None,
     terminal: Terminal,
     long_results: Sequence[str] = (),
 ) -> None:
@@ -194,9 +157,10 @@ def show(
     for each in long_results:
         terminal.text("")
         terminal.paragraph(f"{each}.")
-    _show_unused(never_used(found, setup), setup, days, terminal)
+    if config is not None and (unused := never_used(found, config)):
+        _show_unused(unused, config, days, terminal)
     terminal.text("")
-    if setup is not None and not setup.records:
+    if config is not None and not config.settings.usage:
         earlier = f" Earlier ones are in {path}." if path.exists() else ""
         terminal.paragraph(f'Calls are not recorded now ("usage": false).{earlier}', style="dim")
     else:
@@ -221,17 +185,14 @@ def _period(days: int) -> str:
     return "the last day" if days == 1 else f"the last {days} days"
 
 
-def _show_unused(unused: Sequence[str], setup: Setup | None, days: int, terminal: Terminal) -> None:
-    if not unused or setup is None:
-        return
+def _show_unused(unused: Sequence[str], config: Config, days: int, terminal: Terminal) -> None:
     was = "was" if len(unused) == 1 else "were"
     terminal.text("")
     terminal.paragraph(
         f"{counted(len(unused), 'enabled server')} {was} not called in {_period(days)}. "
         "To disable what you do not need:"
     )
-    words = ("search-mcp", "disable", *map(for_shell, unused), *setup.named)
-    terminal.command_line(" ".join(words))
+    terminal.command_line(command(config.servers, "disable", *unused))
 
 
 def _row(calls: Calls) -> Sequence[str]:
