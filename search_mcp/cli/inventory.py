@@ -5,8 +5,9 @@ the lists and about missing servers.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 
@@ -27,18 +28,47 @@ REMEMBERING_SECONDS = 10.0
 _Answer = TypeVar("_Answer")
 
 
+@dataclass(frozen=True)
+class Looked(Generic[_Answer]):
+    """What a command found in the lists of the servers, and what is missing from them."""
+
+    found: _Answer
+    failures: Sequence[Status]
+    """The servers whose lists are missing."""
+    age_seconds: float | None
+    """Age of the oldest cached list; None if none is."""
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the JSON output says besides what was found."""
+        failed = [{"name": each.server, "state": each.state, "reason": each.explanation} for each in self.failures]
+        return {"failed": failed, "ageSeconds": round(self.age_seconds) if self.age_seconds is not None else None}
+
+
 def look(
     options: Options,
     config: Config,
     at: Callable[[Session], _Answer],
     prepare: Callable[[Session], Awaitable[None]] | None = None,
-) -> _Answer:
-    """Run a function with the cached servers; start those that are needed if none is cached, or with `--refresh`.
+) -> Looked[_Answer]:
+    """Run a function with the servers' lists, and print their age.
 
-    A server whose last start failed counts as cached. `prepare` is waited for before that, perhaps twice.
+    Cached lists are used; servers are started if none is cached, or with `--refresh`. A server whose last start failed
+    counts as cached. `prepare` is waited for before that, perhaps twice.
     """
+    looked = _look(options, config, lambda seen: Looked(at(seen), seen.failures(), seen.age_seconds), prepare)
+    _tell_age(looked.age_seconds, options.screen)
+    return looked
+
+
+def _look(
+    options: Options,
+    config: Config,
+    at: Callable[[Session], _Answer],
+    prepare: Callable[[Session], Awaitable[None]] | None,
+) -> _Answer:
+    work = partial(_settled, options.screen, at, prepare)
     if options.refresh:
-        return run(config, options.profile, FreshLists, partial(_settled, options.screen, at, prepare))
+        return run(config, options.profile, FreshLists, work)
 
     def cached(session: Session) -> tuple[list[Status], _Answer | None]:
         standings = session.statuses()
@@ -50,7 +80,6 @@ def look(
         return found
     unknown = {status.server for status in standings if status.state is State.UNKNOWN}
     others = {status.server: status for status in standings if status.server not in unknown}
-    work = partial(_settled, options.screen, at, prepare)
     return run(only(config, unknown), options.profile, CachedLists, work, left_alone=others)
 
 
@@ -100,7 +129,7 @@ def narrow(config: Config, name: str) -> Config:
     return only(config, {name})
 
 
-def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
+def _tell_age(age_seconds: float | None, terminal: Terminal) -> None:
     """Print the age of cached lists, if they are older than a minute."""
     for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if age_seconds is not None and age_seconds >= length:
@@ -134,9 +163,3 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
         reasons, check = command(config.servers, "servers"), command(config.servers, "check", "NAME")
         terminal.note(f"Failed: {listed}. `{reasons}` shows the reasons, `{check}` tries again.")
     return FINE if has_data or not failures else WRONG
-
-
-def as_json(failures: Sequence[Status], age_seconds: float | None) -> dict[str, object]:
-    """Return what the JSON output says of the servers whose lists are missing, and of the age of cached lists."""
-    failed = [{"name": each.server, "state": each.state, "reason": each.explanation} for each in failures]
-    return {"failed": failed, "ageSeconds": round(age_seconds) if age_seconds is not None else None}

@@ -202,7 +202,7 @@ def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str
         ),
     ]
     prompts = [{"name": "time.ask", "server": "time", "description": "Ask"}]
-    found = Contents({"tools": rows, "prompts": prompts, "resources": [], "skills": SKILLS[:1]}, [], None)
+    found = {"tools": rows, "prompts": prompts, "resources": [], "skills": SKILLS[:1]}
     contents.show(found, ["tools"], Terminal())
     compare(SCREENS / f"list-{columns}.txt", capsys.readouterr().out)
 
@@ -219,14 +219,14 @@ SKILLS = [
 
 
 def test_list_of_skills(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    found = Contents({"tools": [], "prompts": [], "resources": [], "skills": SKILLS}, [], None)
+    found: Contents = {"tools": [], "prompts": [], "resources": [], "skills": SKILLS}
     contents.show(found, ["skills"], Terminal())
     compare(SCREENS / f"list-skills-{columns}.txt", capsys.readouterr().out)
 
 
 def test_search_that_finds_a_skill(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     tool = {"name": "billing.refund", "server": "billing", "description": "Refund a payment", "hint": "destructive"}
-    listing.show_tools(listing.Listing((tool, *SKILLS), (), None), Terminal())
+    listing.show_tools(listing.Listing((tool, *SKILLS)), Terminal())
     text = capsys.readouterr().out
     compare(SCREENS / f"search-skills-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
@@ -298,7 +298,7 @@ def test_describe(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         _described("git.git_log", about, log_schema, annotations={"readOnlyHint": True}, outputSchema=result),
         _described("git.git_gc", "", {"type": "object"}, annotations={"destructiveHint": True, "openWorldHint": True}),
     )
-    description.show_definitions(Descriptions(tools, None, {}, {}), Terminal())
+    description.show_definitions(Descriptions(tools, {}, {}), Terminal())
     text = capsys.readouterr().out
     compare(SCREENS / f"describe-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns

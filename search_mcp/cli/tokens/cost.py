@@ -52,7 +52,6 @@ class Cost:
     search: int
     """Median cost of a search: the model's call and our answer."""
     tokenizer: Tokenizer
-    age_seconds: float | None
     listing: Listing = "light"
     """Mode of the client's list."""
 
@@ -81,7 +80,6 @@ class Cost:
             "sessions": [
                 {"searches": count, **{mode: self.of_session(mode, count) for mode in MODES}} for count in SESSIONS
             ],
-            "ageSeconds": round(self.age_seconds) if self.age_seconds is not None else None,
         }
 
 
@@ -117,7 +115,6 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
         sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
         _of_search(session, tokenizer),
         tokenizer,
-        session.age_seconds,
         session.audience.profile.listing,
     )
 

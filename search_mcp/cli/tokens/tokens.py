@@ -31,18 +31,16 @@ def tokens(
     loaded, _ = options.configuration()
     with screen.progress(lambda: "loading the tokenizer"):
         counting = tokenizer.find()
-    found, failures = inventory.look(
-        options, loaded, lambda running: (cost.count(running, counting), running.failures())
-    )
-    inventory.tell_age(found.age_seconds, screen)
+    looked = inventory.look(options, loaded, lambda running: cost.count(running, counting))
+    found = looked.found
     if options.as_json:
-        screen.json(found.as_json())
+        screen.json({**found.as_json(), "ageSeconds": looked.as_json()["ageSeconds"]})
     else:
         _show(found, screen)
     if picture is not None:
         plot.draw(found, picture)
         screen.note(f"{picture}: saved")
-    return inventory.report_failures(loaded, failures, screen, has_data=bool(found.servers))
+    return inventory.report_failures(loaded, looked.failures, screen, has_data=bool(found.servers))
 
 
 def _show(cost: Cost, terminal: Terminal) -> None:

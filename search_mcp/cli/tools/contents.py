@@ -5,8 +5,7 @@ Decides how they are grouped and counted on the screen, and their JSON form.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -18,7 +17,6 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.model.servers import Status
 from search_mcp.own_tools.findable import Found, entries
 from search_mcp.own_tools.wanted import OTHER_KINDS
 from search_mcp.wire import payload
@@ -27,6 +25,8 @@ from search_mcp.wire.structs import Fields
 Row = Mapping[str, str]
 """Members: `name`, `uri` or `uriTemplate`, of a skill the first two; `server`; `description`; and `hint` if a tool
 declares it."""
+Contents = Mapping[str, Sequence[Row]]
+"""The lists of all servers, by noun."""
 
 TOOLS, PROMPTS, RESOURCES, SKILLS = "tools", "prompts", "resources", "skills"
 NOUNS: Final = (TOOLS, PROMPTS, RESOURCES, SKILLS)
@@ -56,41 +56,27 @@ def list_(
         loaded = inventory.narrow(loaded, of_server)
     chosen = [noun for noun, wanted in ((PROMPTS, prompts), (RESOURCES, resources), (SKILLS, skills)) if wanted]
     nouns = chosen or [TOOLS]
-    found = inventory.look(options, loaded, contents)
-    inventory.tell_age(found.age_seconds, screen)
-    has_data = any(found.rows[noun] for noun in nouns)
+    looked = inventory.look(options, loaded, contents)
+    found = looked.found
+    has_data = any(found[noun] for noun in nouns)
     if options.as_json:
-        screen.json(found.as_json(nouns))
+        screen.json({**{noun: found[noun] for noun in nouns}, **looked.as_json()})
     else:
         with screen.paged(wanted=not options.no_pager):
             show(found, nouns, screen)
-        if not has_data and not found.failures:
+        if not has_data and not looked.failures:
             screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
-    return inventory.report_failures(loaded, found.failures, screen, has_data=has_data)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The lists of all servers, and the servers whose lists are missing."""
-
-    rows: Mapping[str, Sequence[Row]]
-    failures: Sequence[Status]
-    age_seconds: float | None
-
-    def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
-        return {**{noun: self.rows[noun] for noun in nouns}, **inventory.as_json(self.failures, self.age_seconds)}
+    return inventory.report_failures(loaded, looked.failures, screen, has_data=has_data)
 
 
 def contents(session: Session) -> Contents:
     """Collect the lists of all servers."""
     length = session.config.settings.description_length
     shown = session.shown_names()
-
-    rows: dict[str, Sequence[Row]] = {
+    return {
         TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
         **{noun: [other_row(each, length) for each in entries(session.catalog, noun)] for noun in OTHER_KINDS},
     }
-    return Contents(rows, session.failures(), session.age_seconds)
 
 
 def tool_row(item: Item, name: str, length: int) -> Row:
@@ -127,7 +113,7 @@ def _about(fields: Fields, length: int) -> str:
 
 def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
     """Show some of the lists, grouped by server, and their counts."""
-    groups = [(server, noun, rows) for noun in nouns for server, rows in _by_server(found.rows[noun]).items()]
+    groups = [(server, noun, rows) for noun in nouns for server, rows in _by_server(found[noun]).items()]
     lines: list[Sequence[str]] = []
     for server, noun, rows in groups:
         lines += [[""]] if lines else []
@@ -141,10 +127,10 @@ def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
 
 def _footer(found: Contents, nouns: Sequence[str]) -> str:
     """Count the rows shown, and name the options that show the others."""
-    shown = [counted(len(found.rows[noun]), noun[:-1]) for noun in nouns]
-    servers = {row["server"] for noun in nouns for row in found.rows[noun]}
-    others = [noun for noun in NOUNS if noun not in nouns and found.rows[noun]]
-    more = [f"{counted(len(found.rows[noun]), noun[:-1])}: list --{noun}" for noun in others if noun != TOOLS]
+    shown = [counted(len(found[noun]), noun[:-1]) for noun in nouns]
+    servers = {row["server"] for noun in nouns for row in found[noun]}
+    others = [noun for noun in NOUNS if noun not in nouns and found[noun]]
+    more = [f"{counted(len(found[noun]), noun[:-1])}: list --{noun}" for noun in others if noun != TOOLS]
     return f"{', '.join(shown)} of {counted(len(servers), 'server')}{''.join(f'; {each}' for each in more)}"
 
 

@@ -46,10 +46,8 @@ def describe(
 ) -> int:
     """Show a tool's description, parameters and result."""
     loaded, _ = options.configuration()
-    found = inventory.look(
-        options, owners(loaded, options.profile, names), lambda running: descriptions(running, names)
-    )
-    inventory.tell_age(found.age_seconds, options.screen)
+    needed = owners(loaded, options.profile, names)
+    found = inventory.look(options, needed, lambda running: descriptions(running, names)).found
     if options.as_json:
         options.screen.json(found.as_json())
     else:
@@ -75,7 +73,6 @@ class Descriptions:
     """The requested tools, and suggestions for names that do not exist."""
 
     tools: tuple[Described, ...]
-    age_seconds: float | None
     unknown: Mapping[str, Problem]
     suggestions: Mapping[str, Sequence[str]]
 
@@ -113,7 +110,6 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
     near = {name: shown.near(name) for name in unknown}
     return Descriptions(
         tuple(tool for tool in found.values() if tool is not None),
-        session.age_seconds,
         {name: _unknown(session, name, near[name]) for name in unknown},
         near,
     )

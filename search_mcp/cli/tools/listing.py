@@ -16,7 +16,6 @@ from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.tools.contents import Row, name_in, other_row, tool_row, with_hint
-from search_mcp.model.servers import Status
 from search_mcp.model.similar import nearest
 from search_mcp.own_tools.findable import Found, entries
 from search_mcp.own_tools.own_tools import NOTHING_CLEAR
@@ -56,19 +55,19 @@ def search(
         loaded = inventory.narrow(loaded, of_server)
     text = " ".join(query)
     request = Request(Wanted(text, limit, of_server, search_kind))
-    found = inventory.look(options, loaded, request.found, request.look_up_meaning)
-    inventory.tell_age(found.age_seconds, options.screen)
+    looked = inventory.look(options, loaded, request.found, request.look_up_meaning)
+    found = looked.found
     if request.without_meaning:
         options.screen.note(f"Ranked by words alone: {request.without_meaning}.")
     if not found.fits:
         options.screen.note(f"{NOTHING_CLEAR[search_kind]}; nearest:")
     if options.as_json:
-        options.screen.json(found.explained_as_json() if explain else found.as_json())
+        options.screen.json({**found.as_json(explain=explain), **looked.as_json()})
     elif explain:
         show_explanations(found, options.screen)
     else:
         show_tools(found, options.screen)
-    code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.rows))
+    code = inventory.report_failures(loaded, looked.failures, options.screen, has_data=bool(found.rows))
     if not found.rows:
         everything = "`search-mcp list`" if search_kind == "tools" else f"`search-mcp list --{search_kind}`"
         remedy = did_you_mean(found.nearest, f"{everything} shows all {search_kind}")
@@ -90,11 +89,9 @@ def _search_kind(**options: bool) -> SearchKind:
 
 @dataclass(frozen=True)
 class Listing:
-    """The entries found, and the servers whose lists are missing."""
+    """The entries found."""
 
     rows: tuple[Row, ...]
-    failures: tuple[Status, ...]
-    age_seconds: float | None
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     """The explanation of each row's rank."""
@@ -102,20 +99,17 @@ class Listing:
     """Whether the first of them clearly fits the request."""
     search_kind: SearchKind = "tools"
 
-    def as_json(self) -> dict[str, Any]:
-        return self._as_json(self.rows)
-
-    def explained_as_json(self) -> dict[str, Any]:
-        """Return the JSON form with the ranking of each entry."""
-        explained = zip(self.rows, self.explanations, strict=True)
-        return self._as_json([{**row, "explanation": _explanation(why)} for row, why in explained])
-
-    def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def as_json(self, *, explain: bool) -> dict[str, Any]:
+        """Return the JSON form, with the ranking of each entry if wanted."""
+        rows: Sequence[Mapping[str, Any]] = self.rows
+        if explain:
+            explained = zip(rows, self.explanations, strict=True)
+            rows = [{**row, "explanation": _explanation(why)} for row, why in explained]
         found: dict[str, Any] = {self.search_kind: rows}
         if self.search_kind == "tools":
             tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
             found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
-        return {**found, "fits": self.fits, **inventory.as_json(self.failures, self.age_seconds)}
+        return {**found, "fits": self.fits}
 
 
 @dataclass
@@ -141,8 +135,6 @@ class Request:
         found, fits = session.own_tools.explained(self.wanted, self.meaning)
         return Listing(
             _rows(session, [item for item, _ in found], search_kind),
-            tuple(session.failures()),
-            session.age_seconds,
             nearest=() if found else _nearest(session, self.wanted),
             explanations=tuple(why for _, why in found),
             fits=fits or not found,
