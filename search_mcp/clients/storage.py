@@ -41,15 +41,6 @@ class File:
         """
         return write(self.path, self.before, changed.data)
 
-    def previous(self) -> Document | None:
-        """Read the newest backup, if there is one that can be read."""
-        try:
-            newest = backups(self.path)[-1:]
-            kept = read(newest[0]) if newest else None
-            return document.read(kept, self.document.format, str(self.path)) if kept is not None else None
-        except ConfigError:
-            return None
-
 
 def load(path: Path, format_: Format) -> File:
     """Read a file to edit.

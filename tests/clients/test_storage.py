@@ -26,19 +26,6 @@ def test_the_previous_version_is_kept_as_a_backup(tmp_path: Path) -> None:
     assert names(tmp_path) == {"mcp.json", kept.name}
 
 
-def test_the_version_before_the_last_edit_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.json"
-    assert storage.load(path, "jsonc").previous() is None
-    for value in (1, 2, 3):
-        file = storage.load(path, "jsonc")
-        file.save(file.document.put(("a",), value))
-    previous = storage.load(path, "jsonc").previous()
-    assert previous is not None
-    assert previous.value == {"a": 2}
-    storage.backups(path)[-1].write_bytes(b"{")
-    assert storage.load(path, "jsonc").previous() is None
-
-
 def edited(path: Path, *versions: bytes) -> None:
     for version in versions:
         storage.write(path, storage.read(path), version)
@@ -79,7 +66,6 @@ def test_a_link_in_place_of_a_backup_is_neither_followed_nor_read(tmp_path: Path
     path.write_bytes(b"{}")
     for suffix in ("", ".1"):
         (tmp_path / f"mcp.json{BACKUP_SUFFIX}{suffix}").symlink_to(victim)
-    assert storage.load(path, "jsonc").previous() is None
     kept = storage.write(path, b"{}", b"new")
     assert kept is not None
     assert not kept.is_symlink()

@@ -4,9 +4,9 @@ Decides which keys change. A running search-mcp notices the edit by itself.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -33,13 +33,13 @@ _Names = Annotated[
 @takes("config", "dry_run", "debug")
 def remove(options: Options, names: _Names) -> int:
     """Remove servers from the config file."""
-    return _edit(options, names, _removed, "remove")
+    return _edit(options, names, lambda own, name: own.drop((ROOT, name)), "remove")
 
 
 @takes("config", "dry_run", "debug")
 def enable(options: Options, names: _Names) -> int:
     """Enable servers."""
-    return _edit(options, names, _enabled, "enable")
+    return _edit(options, names, merging.switch_on, "enable")
 
 
 @takes("config", "dry_run", "debug")
@@ -48,22 +48,17 @@ def disable(options: Options, names: _Names) -> int:
     return _edit(options, names, _disabled, "disable")
 
 
-_Entry = Mapping[str, object]
-_Change = Callable[[Document, str, _Entry, _Entry], Document]
-"""Changes a server, given its name, its entry, and its entry before the last edit."""
-
-
 @in_turn()
-def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) -> int:
+def _edit(options: Options, names: Sequence[str], change: Callable[[Document, str], Document], verb: str) -> int:
     screen, file = options.screen, own_file(options)
     listed = ", ".join(dict.fromkeys(names))
-    present, before = file.document.members((ROOT,)), _entries(file.previous())
+    present = file.document.members((ROOT,))
     changed = file.document
     for name in dict.fromkeys(names):
         if name not in present:
             otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {file.path}"
             raise Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
-        changed = change(changed, name, _object(present[name]), _object(before.get(name)))
+        changed = change(changed, name)
     consent.show_added(file.document, changed, screen, with_switched_on=False)
     save(file, changed, options)
     if changed == file.document:
@@ -81,33 +76,10 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
     return FINE
 
 
-def _entries(document: Document | None) -> Mapping[str, Any]:
-    return _object(document.value.get(ROOT)) if document is not None else {}
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _removed(own: Document, name: str, _entry: _Entry, _before: _Entry) -> Document:
-    return own.drop((ROOT, name))
-
-
-def _enabled(own: Document, name: str, entry: _Entry, before: _Entry) -> Document:
-    return merging.switch_on(_as_before(own, name, entry, before) or own, name)
-
-
-def _as_before(own: Document, name: str, entry: _Entry, before: _Entry) -> Document | None:
-    """Remove a key that `disable` added, if nothing else changes with it."""
-    if {**before, "enabled": False} != entry or "enabled" in before:
-        return None
-    without = own.drop((ROOT, name, "enabled"))
-    return without if without.put((ROOT, name, "enabled"), False) == own else None
-
-
-def _disabled(own: Document, name: str, entry: _Entry, _before: _Entry) -> Document:
-    switch, value = ("disabled", True) if "disabled" in entry and "enabled" not in entry else ("enabled", False)
-    return own.put((ROOT, name, switch), value)
+def _disabled(own: Document, name: str) -> Document:
+    entry = own.value[ROOT][name]
+    by_other_key = isinstance(entry, dict) and "disabled" in entry and "enabled" not in entry
+    return own.put((ROOT, name, "disabled"), True) if by_other_key else own.put((ROOT, name, "enabled"), False)
 
 
 def _warn_of_problems(path: Path, names: Sequence[str], screen: Terminal) -> None:
