@@ -20,7 +20,6 @@ from search_mcp.cli.console import STATE_STYLES, Console, mark, writes_unicode
 Line: TypeAlias = tuple[str, str, str]
 """Name, state and details of one thing that is awaited."""
 _GAP = 2
-_BAR_WIDTH = 24
 
 
 def line(console: Console, describe: Callable[[], str]) -> AbstractContextManager[None]:
@@ -30,24 +29,6 @@ def line(console: Console, describe: Callable[[], str]) -> AbstractContextManage
     def render() -> Spinner:
         spinner.update(text=Text(one_line(describe()), "dim", overflow="ellipsis", no_wrap=True))
         return spinner
-
-    return _live(console, render)
-
-
-def bar(console: Console, describe: Callable[[], tuple[float, str]]) -> AbstractContextManager[None]:
-    """Show how much of a task is done, from 0.0 to 1.0, and a text behind it."""
-    full, rest = ("\N{BOX DRAWINGS HEAVY HORIZONTAL}",) * 2 if writes_unicode(console) else ("#", "-")
-
-    def render() -> Text:
-        share, text = describe()
-        cells = int(min(share, 1.0) * _BAR_WIDTH)
-        return Text.assemble(
-            (full * cells, "green"),
-            (rest * (_BAR_WIDTH - cells), "dim"),
-            f" {int(share * 100):3}%  {one_line(text)}",
-            overflow="ellipsis",
-            no_wrap=True,
-        )
 
     return _live(console, render)
 

@@ -32,10 +32,6 @@ from search_mcp.wire.structs import Raw
 _CONTROLS_IN_JSON = re.compile(rf"\x7f|{INVISIBLE}")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
-_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"]|['"])+""")
-"""A word of a command, with its quoted parts."""
-_INDENT, _CONTINUED = "  ", " \\"
-
 MATCH_STYLE = "bold underline"
 
 
@@ -137,8 +133,8 @@ class Terminal:
             self._out.print(Text(f"{' ' * indent}{sign} {line.plain}".rstrip(), style), soft_wrap=True)
 
     def command_line(self, line: str) -> None:
-        """Write a command to copy; a long one continues after a backslash, as in a shell."""
-        _write_command(self._out, line)
+        """Write a command to copy, on one line: a terminal that wraps it copies it whole."""
+        self._out.print(Text(f"  {escaped(line)}"), soft_wrap=True)
 
     def step(self, name: str, summary: str, lines: Sequence[str] = ()) -> None:
         """Write a completed step with its summary, and details cut to one line each."""
@@ -235,7 +231,7 @@ class Terminal:
         """Write an error, and below it the command that its remedy announces."""
         self._wrapped(self._err, Text.assemble(("error: ", "bold red"), clean(text), ":" if command else ""), 0)
         if command:
-            _write_command(self._err, command)
+            self._err.print(Text(f"  {escaped(command)}"), soft_wrap=True)
 
     def detail(self, text: str) -> None:
         """Write a text for debugging, with `--debug` only."""
@@ -249,10 +245,6 @@ class Terminal:
     def progress(self, describe: Callable[[], str]) -> AbstractContextManager[None]:
         """Show a line about what is awaited, on a terminal, while the block runs."""
         return live.line(self._err, describe) if self._is_live else contextlib.nullcontext()
-
-    def bar(self, describe: Callable[[], tuple[float, str]]) -> AbstractContextManager[None]:
-        """Show how much is done, from 0.0 to 1.0, and a text, on a terminal, while the block runs."""
-        return live.bar(self._err, describe) if self._is_live else contextlib.nullcontext()
 
     def board(
         self, lines: Callable[[], Sequence[live.Line]], remark: Callable[[], str]
@@ -280,26 +272,6 @@ class _CleanFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return self._redact(clean(super().format(record)))
-
-
-def _write_command(console: Console, line: str) -> None:
-    for part in _continued(escaped(line), console.width - len(_INDENT) - len(_CONTINUED)):
-        console.print(Text(f"{_INDENT}{part}"), soft_wrap=True)
-
-
-def _continued(line: str, width: int) -> Sequence[str]:
-    """Break a command between words, not in quotes; the shells of Windows have no common way to continue one."""
-    words = _WORD.findall(line)
-    if sys.platform == "win32" or not words:
-        return [line]
-    parts = words[:1]
-    for word in words[1:]:
-        if len(parts[-1]) + 1 + len(word) > width:
-            parts[-1] += _CONTINUED
-            parts.append(word)
-        else:
-            parts[-1] += f" {word}"
-    return parts
 
 
 def _style(position: int, cell: str) -> str:

@@ -97,7 +97,9 @@ class Screen:
         return _SEQUENCE.sub("", text).splitlines()
 
     def fits(self) -> bool:
-        return all(cell_len(line) <= self._columns for line in self.lines)
+        # A command to copy is one line, which the terminal wraps.
+        texts = [line for line in self.lines if not line.startswith("  search-mcp ")]
+        return all(cell_len(line) <= self._columns for line in texts)
 
 
 def make_pipe(folder: Path) -> Path:

@@ -118,36 +118,8 @@ def test_json_keeps_numbers_that_python_cannot_read(encoding: str, monkeypatch: 
     assert written.buffer.getvalue().decode(encoding) == f"{{\n  {indented}\n}}\n{{{shown}}}\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "lines"),
-    [
-        ("search-mcp disable github", ["  search-mcp disable github"]),
-        (
-            "/a/very/long/folder/with/python -m pip install numpy",
-            ["  /a/very/long/folder/with/python -m \\", "  pip install numpy"],
-        ),
-        (
-            """"/Application Support/bin/python" -m pip install 'a b  c'""",
-            ['  "/Application Support/bin/python" -m \\', "  pip install 'a b  c'"],
-        ),
-        ("call x 'it'\"'\"'s a long text in quotes' y", ["  call x \\", "  'it'\"'\"'s a long text in quotes' y"]),
-        ("it's never closed, so each word is one", ["  it's never closed, so each word is \\", "  one"]),
-    ],
-)
-@pytest.mark.skipif(sys.platform == "win32", reason="a command is not broken on Windows")
-def test_a_command_to_copy_is_broken_between_words(
-    command: str, lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_to_copy_is_on_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    Terminal().command_line(command)
-    assert capsys.readouterr().out.splitlines() == lines
-
-
-def test_a_command_to_copy_is_whole_on_windows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr(sys, "platform", "win32")
     terminal = Terminal()
     terminal.command_line("python -m pip install numpy onnxruntime tokenizers")
     terminal.error("a library is missing; this installs it", "pip install numpy")

@@ -8,8 +8,6 @@ is. Only `setup` uses the network.
 
 import contextlib
 import os
-import platform
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,8 +35,6 @@ from search_mcp.semantic.trial import Trial
 
 app = command_group("Set up search by meaning, show its state, and remove it.")
 
-_INTEL_MAC_WITHOUT = (3, 14)
-"""The first Python for which onnxruntime has no package on Intel Macs."""
 _SHOW_SPEED_SECONDS = 1.0
 
 
@@ -73,30 +69,16 @@ def setup(
     return FINE
 
 
-def require_libraries(
-    missing: Sequence[str],
-    system: str = sys.platform,
-    machine: str = "",
-    python: tuple[int, int] = sys.version_info[:2],
-) -> None:
+def require_libraries(missing: Sequence[str]) -> None:
     """Check that the libraries are installed.
 
     Raises:
         Misuse: one is missing; the remedy is the command that installs it.
     """
-    if not missing:
-        return
-    is_intel_mac = system == "darwin" and (machine or platform.machine()) == "x86_64"
-    if "onnxruntime" in missing and is_intel_mac and python >= _INTEL_MAC_WITHOUT:
-        raise Misuse(
-            f"onnxruntime has no package for Python {python[0]}.{python[1]} on Intel Macs",
-            "install search-mcp with Python 3.13, or set an address in `settings.search.semantic`: it needs numpy only",
-        )
-    verb = "is" if len(missing) == 1 else "are"
-    raise Misuse(
-        f"search by meaning needs {enumerated(missing)}, which {verb} not installed",
-        *installer.add(EXTRA, missing),
-    )
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        what = f"search by meaning needs {enumerated(missing)}, which {verb} not installed"
+        raise Misuse(what, *installer.add(EXTRA, missing))
 
 
 @contextlib.contextmanager
@@ -165,7 +147,7 @@ def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> No
 
     progress = Progress(known.size)
     try:
-        with screen.bar(progress.describe):
+        with screen.progress(progress.describe):
             fetching.fetch(known.address, known.files, folder, progress.tell)
     except fetching.FetchError as exc:
         raise Problem(exc.what, exc.remedy) from exc
@@ -189,13 +171,13 @@ class Progress:
         if self._start is None:
             self._start = time.monotonic(), size
 
-    def describe(self) -> tuple[float, str]:
-        """Return the share that is there, and a text with the speed."""
+    def describe(self) -> str:
+        """Return how much is there, and the speed."""
         there = sum(self._sizes.values())
-        text = f"{there / 1e6:.1f} of {megabytes(self._size)}  {self._name}"
+        text = f"{there / self._size:4.0%}  {there / 1e6:.1f} of {megabytes(self._size)}  {self._name}"
         if self._start is not None and (seconds := time.monotonic() - self._start[0]) > _SHOW_SPEED_SECONDS:
             text += f"  {megabytes(round((there - self._start[1]) / seconds))}/s"
-        return there / self._size, text
+        return text
 
 
 def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
@@ -215,7 +197,7 @@ def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | 
             installing.keep_only(folder, set())
             _require_room(folder, size)
             progress = Progress(size)
-            with screen.bar(progress.describe):
+            with screen.progress(progress.describe):
                 model = installing.copied(files, given, folder, progress.tell)
             installing.describe(folder, model)
             tried = _tried(folder, screen)
