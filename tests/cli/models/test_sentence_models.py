@@ -32,7 +32,7 @@ from search_mcp.semantic.vector_store import VectorStore
 from search_mcp.wire.structs import replace
 
 LAUNCHER = str(Path(__file__).with_name("with_model_from.py"))
-SCREENS = Path(__file__).parent / "screens"
+SCREENS = Path(__file__).parents[1] / "screens"
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions and signals")
 
 

@@ -242,7 +242,7 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
 
 
 def test_commands_in_the_checkout_edit_the_users_own_file(place: Place) -> None:
-    shipped = Path(__file__).parents[2] / "config" / "mcp-servers.json"
+    shipped = Path(__file__).parents[3] / "config" / "mcp-servers.json"
     before = shipped.read_bytes()
     checkout = replace(place, folder=shipped.parents[1])
     for words in (["add", "one", "--", "x"], ["disable", "one"], ["remove", "one"]):

@@ -13,7 +13,7 @@ import tiny_encoding
 from cli.conftest import Place, server
 from search_mcp.cli.tokens.tokenizer import CACHE_VARIABLES, estimate
 
-RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
+RECORDED = Path(__file__).parents[3] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095
 """Tokens of the definitions below, counted with o200k_base (npm gpt-tokenizer 3)."""
 

@@ -13,7 +13,7 @@ from search_mcp.cli.files import schema
 from search_mcp.config import jsonc, parsing
 from search_mcp.model.errors import ConfigError
 
-SHIPPED = Path(__file__).parents[2] / "config"
+SHIPPED = Path(__file__).parents[3] / "config"
 REMEDY = "is not set; set it where search-mcp is started, or write ${NOT_SET:-default}"
 FORM = 'the program, such as "npx", and put its arguments in "args"'
 BROKEN = """{
