@@ -136,13 +136,6 @@ def test_a_wrong_answer_is_an_error(read: str, answers: list[object]) -> None:
     assert "client.WrongAnswerError" in done.stderr
 
 
-@pytest.mark.parametrize(("read", "text"), [("result_of", RIGHT), ("result_within", json.dumps(RESULT, indent=2))])
-def test_a_right_answer_is_accepted(read: str, text: str) -> None:
-    lines = [json.dumps(answer(text)).encode()]
-    done = evaluated(f"import client; client.check_echoes({lines!r}, [1], client.{read})")
-    assert done.returncode == 0, done.stderr
-
-
 def taken(subject: str, measure: str, before: str = "") -> tuple[list[str], list[str]]:
     """Take a measure of a subject once; return the rows with figures, and the failures."""
     done = evaluated(f"""
@@ -173,13 +166,6 @@ def test_a_subject_that_lists_no_tools_is_called_through_its_call_tool() -> None
     )
 
 
-def test_a_subject_that_lists_no_tools_has_no_complete_list() -> None:
-    starts = [
-        f"{which} start, 1 backend: {what}" for which in ("first", "second") for what in ("initialize", "time to end")
-    ]
-    assert taken("subject", "start", BY_ONE_TOOL) == (starts, [])
-
-
 SMALL_REMOTE_CALLS = [
     f"small remote call, {kind}: {part}"
     for kind in ("answers in JSON", "answers in streams", "modern server")
@@ -204,21 +190,6 @@ def test_a_remote_server_is_called(subject: str, measure: str, rows: list[str]) 
     assert [row for row in measured if "peak memory" not in row] == rows
 
 
-def test_a_start_with_a_remote_server_is_measured_to_its_first_call() -> None:
-    starts = [
-        f"{which} start, remote server: {what}"
-        for which in ("first", "second")
-        for what in ("initialize", "first call", "time to end")
-    ]
-    assert taken("subjects.search_mcp()", "remote-start") == (starts, [])
-    assert taken("subjects.direct()", "remote-start") == ([], [])
-
-
-def test_modules_for_a_remote_server_are_counted() -> None:
-    rows = [f"modules loaded for the first call of a {kind}" for kind in ("process", "remote server")]
-    assert taken("subjects.search_mcp()", "remote-modules") == (rows, [])
-
-
 SHARED_STARTS = [
     *(f"start of the first client: {what}" for what in ("initialize", "complete list")),
     *(f"start beside a client: {what}" for what in ("initialize", "complete list", "time to end")),
@@ -241,14 +212,6 @@ print([each.reading.value for each in taken if each.reading.row.endswith(": serv
     assert done.stdout.strip() == "[6, 6, 6] []", done.stderr
 
 
-ONLY_REMOTE = "replace(subjects.search_mcp(), reaches=[subjects.RemoteBackend])"
-
-
-def test_a_subject_for_remote_servers_is_not_measured_with_processes() -> None:
-    assert taken(ONLY_REMOTE, "small-call") == ([], [])
-    assert taken("replace(subjects.search_mcp(), reaches=[subjects.Backend])", "remote-call") == ([], [])
-
-
 def odd(program: str, **facts: object) -> str:
     """Return code that makes a subject of a misbehaving backend, with `facts` as its attributes."""
     whole = f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); import backend\n{program}"
@@ -260,31 +223,6 @@ subject = subjects.Subject("odd", command, subjects.direct().spell, **{facts!r})
 """
 
 
-RELUCTANT = """
-refusals = iter(range(3))
-carry_out = backend.call
-
-def call(message_id, name, arguments):
-    if next(refusals, None) is None:
-        carry_out(message_id, name, arguments)
-    else:
-        backend.answer(message_id, b'{"content":[],"isError":true}')
-
-backend.call = call
-backend.main()
-"""
-
-
-def test_a_subject_that_lists_no_tools_is_ready_once_its_servers_answer() -> None:
-    rows, failures = taken("subject", "large-result", odd(RELUCTANT, listings=["search"]))
-    assert not failures
-    assert "1 MB result" in rows
-
-
-def test_results_larger_than_a_subject_relays_are_not_requested() -> None:
-    assert taken("replace(subjects.floor(), largest_result=0.5)", "large-result") == ([], [])
-
-
 DEAF = "import time; backend.main(); time.sleep(3600)"
 
 
@@ -292,14 +230,6 @@ def test_a_subject_that_does_not_end_has_no_figures() -> None:
     rows, (failure,) = taken("subject", "start", odd(DEAF) + "subjects.END_SECONDS = 0.1")
     assert rows == []
     assert "odd, start: still there 0.1 s after its stdin was closed" in failure
-
-
-def test_a_subject_that_is_known_not_to_end_gets_a_signal_and_has_no_time_to_end() -> None:
-    rows, failures = taken("subject", "start", odd(DEAF, ends_with_stdin=False))
-    assert not failures
-    assert rows == [
-        f"{which} start, 1 backend: {what}" for which in ("first", "second") for what in ("initialize", "complete list")
-    ]
 
 
 def test_a_subject_that_fails_late_has_no_figures() -> None:
@@ -311,12 +241,6 @@ def measure(subject, extent, folder):
 run.MEASURES = {"measure": measure}
 """
     assert taken("subjects.floor()", "measure", late) == ([], ["floor, measure: too fast"])
-
-
-def test_a_subject_that_needs_node_reports_that_it_is_missing(tmp_path: Path) -> None:
-    done = evaluated("import installed; installed.script('mcp-hub-mcp@1.3.1')", PATH=str(tmp_path))
-    assert done.returncode == 1
-    assert done.stderr.startswith("mcp-hub-mcp@1.3.1 needs Node.js with npm on PATH: install it, or")
 
 
 def test_an_unknown_measure_is_refused_with_the_known_ones() -> None:

@@ -1,6 +1,5 @@
 """The command line of a forked program behaves as the program does."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -22,24 +21,6 @@ def server(fork_server: ForkServer | None) -> ForkServer:
     if fork_server is None:
         pytest.skip("programs are not forked on this platform")
     return fork_server
-
-
-def test_streams_folder_environment_arguments_and_exit_code(server: ForkServer, tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import os, sys\n"
-        "print(sys.stdin.read(), os.getcwd(), os.environ['WORD'], sys.argv)\n"
-        "print('é', file=sys.stderr)\n"
-        "sys.exit(7)\n"
-    )
-    command = [str(program), "a", "b c"]
-    environment = {**os.environ, "WORD": "ü"}
-    for words in (server.command_line(command), [sys.executable, "-X", "utf8", *command]):
-        done = subprocess.run(
-            words, input="ö", capture_output=True, encoding="utf-8", cwd=tmp_path, env=environment, timeout=60
-        )
-        assert done.stdout == f"ö {tmp_path} ü {command}\n"
-        assert (done.stderr, done.returncode) == ("é\n", 7)
 
 
 LAST = """

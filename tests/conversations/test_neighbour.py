@@ -1,26 +1,13 @@
-"""The busy client beside a conversation is busy, and notices what is not its own."""
+"""The busy client beside a conversation notices what is not its own."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from conversations.eras import PAIRINGS
 from conversations.neighbour import ALONE
 from conversations.pair import Pair
-from conversations.words import MODERN, Json, elicit, encode, text
-
-
-@pytest.mark.parametrize(("front", "back"), PAIRINGS)
-def test_calls_of_the_busy_client_are_answered_by_its_server(front: str, back: str) -> None:
-    with Pair(front, back, is_beside_a_busy_client=True) as pair:
-        pair.front.opens()
-        for _ in range(3):
-            pair.front.calls("alpha.echo")
-            pair.alpha.is_called("echo").returns(text("x"))
-            pair.front.gets(text("x"))
-        assert pair.neighbour is not None
-        assert pair.neighbour.answered > 3
+from conversations.words import MODERN, Json, elicit, encode
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import Back, exits, leaves_to_the_test
+from conversations.back import Back, Served, exits, leaves_to_the_test
 from conversations.eras import (
     legacy_backend,
     legacy_client,
@@ -13,6 +13,7 @@ from conversations.eras import (
     modern_legacy,
     modern_modern,
 )
+from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, encode, roots, sample, sampled, text
 from search_mcp.backends.connection import EARLY_MESSAGES
@@ -24,6 +25,12 @@ QUESTIONS = [
     pytest.param(sample("2 + 2?"), sampled("4"), id="sampling"),
     pytest.param(ROOTS, roots("file:///home/ada"), id="roots"),
 ]
+
+
+def calling(pair: Pair) -> tuple[Asked, Served]:
+    """Begin a call, by a client that can be asked everything."""
+    pair.front.opens(**CAN_ALL)
+    return pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")
 
 
 @pytest.mark.parametrize(("question", "response"), QUESTIONS)
@@ -226,9 +233,7 @@ def test_a_question_is_relayed_under_an_id_of_our_own(pair: Pair) -> None:
 
 @legacy_legacy
 def test_everything_in_a_question_and_its_answer_passes(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     question = {"method": "elicitation/create", "params": {**elicit("☃")["params"], "new": {"b": 1, "a": [1.0]}}}
     served.asks(who=question)
     response = b'{"action":"accept","content":{"name":"\\u00e9","n":1.50},"_meta":{"x.y/z": 1},"new":{"b":1,"a":2}}'
@@ -240,9 +245,7 @@ def test_everything_in_a_question_and_its_answer_passes(pair: Pair) -> None:
 
 @legacy_legacy
 def test_the_clients_error_is_the_backends_answer(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=sample("?"))
     call.is_interrupted(sample("?")).refuses(-1, "User rejected sampling request")
     assert _refusal(pair.alpha, "who") == {"code": -1, "message": "User rejected sampling request"}
@@ -262,9 +265,7 @@ def test_a_question_outside_of_any_call_is_relayed(pair: Pair) -> None:
 
 @legacy_legacy
 def test_a_backend_may_withdraw_its_question(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_interrupted(elicit("?")).requests[0]
     pair.alpha.notifies("notifications/cancelled", requestId="who", reason="never mind")
@@ -277,9 +278,7 @@ def test_a_backend_may_withdraw_its_question(pair: Pair) -> None:
 
 @legacy_legacy
 def test_progress_on_a_question_goes_back_to_who_asked(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     question = {
         "method": "sampling/createMessage",
         "params": {**sample("?")["params"], "_meta": {"progressToken": "b"}},
@@ -299,9 +298,7 @@ def test_progress_on_a_question_goes_back_to_who_asked(pair: Pair) -> None:
 
 @legacy_legacy
 def test_the_question_of_a_backend_that_died_is_withdrawn(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_interrupted(elicit("?")).requests[0]
     pair.alpha.exits(1)
@@ -362,9 +359,7 @@ def test_a_backend_that_starts_again_asks_for_the_roots_itself(pair: Pair) -> No
 
 @modern_modern
 def test_an_unfinished_answer_passes_byte_for_byte(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     state = b'"\\u2603 \\/ \\ud83d\\ude00 \\u0000"'
     schema = b'"requestedSchema":{"type":"object","properties":{}}'
     requests = b'{"who":{"method":"elicitation/create","params":{%b,"message":"%b\\u2603","new":1.0}}}'
@@ -435,9 +430,7 @@ def test_an_unfinished_answer_without_questions_is_retried_at_once(pair: Pair) -
 
 @legacy_modern
 def test_an_unfinished_answer_without_state_is_retried_without(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     pair.alpha.answer(served.said.id, {"resultType": "input_required", "inputRequests": {"w": elicit("?")}})
     call.is_asked(elicit("?")).answers(accept(name="A"))
     retry = pair.alpha.next()
@@ -450,9 +443,7 @@ def test_an_unfinished_answer_without_state_is_retried_without(pair: Pair) -> No
 @legacy_modern
 @pytest.mark.parametrize("questions", [{"who": elicit("?")}, {}], ids=["asking", "without questions"])
 def test_a_backend_that_never_has_enough_is_given_up(pair: Pair, questions: Json) -> None:
-    pair.front.opens(**CAN_ALL)
-    pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    _, served = calling(pair)
     unfinished = {
         "resultType": "input_required",
         "requestState": "s",
@@ -487,9 +478,7 @@ def test_a_refused_question_ends_the_call(pair: Pair) -> None:
 
 @legacy_modern
 def test_a_call_cancelled_while_the_client_is_asked_is_not_made_again(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_interrupted(elicit("?"))
     call.cancels("enough")
@@ -501,9 +490,7 @@ def test_a_call_cancelled_while_the_client_is_asked_is_not_made_again(pair: Pair
 
 @legacy_modern
 def test_a_call_cancelled_after_a_round_is_cancelled_at_the_backend(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     call.is_asked(elicit("?")).answers(accept(name="A"))
     served.gets(who=accept(name="A"))
@@ -514,9 +501,7 @@ def test_a_call_cancelled_after_a_round_is_cancelled_at_the_backend(pair: Pair) 
 @legacy_modern
 @pytest.mark.parametrize("request_", [7, {}, {"method": "what/ever"}, {"method": "elicitation/create", "params": 7}])
 def test_a_question_that_is_none_fails_the_call(pair: Pair, request_: object) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     pair.alpha.answer(served.said.id, {"resultType": "input_required", "inputRequests": {"w": request_}})
     served.is_over()
     call.fails(-32000)  # the backend broke the protocol, not the caller
@@ -545,9 +530,7 @@ def test_a_handle_cannot_be_guessed(pair: Pair) -> None:
 
 @modern_legacy
 def test_a_handle_works_once(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_parked(elicit("?"))
     asked.answers(accept(name="A"))
@@ -562,9 +545,7 @@ def test_a_handle_works_once(pair: Pair) -> None:
 
 @modern_legacy
 def test_a_handle_expires_and_the_backend_is_told(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_parked(elicit("?"))
     pair.after(3600)
@@ -578,9 +559,7 @@ def test_a_handle_expires_and_the_backend_is_told(pair: Pair) -> None:
 @modern_legacy
 def test_a_handle_of_another_call_is_refused(pair: Pair) -> None:
     """ "rejecting state presented on a request that does not match"."""
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(who=elicit("?"))
     asked = call.is_parked(elicit("?"))
     retry = {"requestState": asked.state, "inputResponses": {key: accept(name="A") for key in asked.requests}}
@@ -608,9 +587,7 @@ def test_a_handle_with_other_arguments_is_refused(pair: Pair) -> None:
 
 @modern_legacy
 def test_several_questions_are_asked_in_rounds(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(a=elicit("a"), b=sample("b"))
     call.is_asked(elicit("a")).answers(accept(name="a"))
     served.gets(a=accept(name="a"))
@@ -623,9 +600,7 @@ def test_several_questions_are_asked_in_rounds(pair: Pair) -> None:
 @modern_legacy
 def test_what_was_not_answered_is_asked_again(pair: Pair) -> None:
     """ "the server SHOULD respond with a new `InputRequiredResult` requesting the missing information again"."""
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(a=elicit("a"))
     first = call.is_parked(elicit("a"))
     first.retries({"unasked": accept(name="?")})
@@ -640,9 +615,7 @@ def test_what_was_not_answered_is_asked_again(pair: Pair) -> None:
 
 @modern_legacy
 def test_a_result_that_comes_while_the_call_is_parked_waits_for_the_retry(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(a=elicit("a"))
     asked = call.is_asked(elicit("a"))
     pair.alpha.notifies("notifications/cancelled", requestId="a")
@@ -655,9 +628,7 @@ def test_a_result_that_comes_while_the_call_is_parked_waits_for_the_retry(pair: 
 
 @modern_legacy
 def test_a_backend_that_dies_while_the_call_is_parked_is_told_of_on_the_retry(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(a=elicit("a"))
     asked = call.is_asked(elicit("a"))
     pair.alpha.exits(1)
@@ -669,9 +640,7 @@ def test_a_backend_that_dies_while_the_call_is_parked_is_told_of_on_the_retry(pa
 
 @modern_legacy
 def test_a_retry_can_be_cancelled(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    call, served = calling(pair)
     served.asks(a=elicit("a"))
     call.is_asked(elicit("a")).answers(accept(name="a"))
     served.gets(a=accept(name="a"))
@@ -707,9 +676,7 @@ def test_without_a_call_there_is_nobody_to_ask(pair: Pair) -> None:
 
 @modern_legacy
 def test_a_parked_call_that_is_dropped_costs_other_calls_nothing(pair: Pair) -> None:
-    pair.front.opens(**CAN_ALL)
-    parked = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
+    parked, served = calling(pair)
     served.asks(a=elicit("a"))
     parked.is_asked(elicit("a"))
     parked.is_over()
