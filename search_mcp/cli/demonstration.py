@@ -22,7 +22,6 @@ from mcp.types import Implementation, TextContent, Tool
 from search_mcp import __version__, installer
 from search_mcp.catalog.signature import signature
 from search_mcp.cli.interruption import interruptible, unwrapped
-from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
@@ -50,7 +49,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
     """
     if explicit is None and find_spec("mcp_server_time") is None:
         raise Misuse("the demo's servers are not installed", *installer.add("demo"))
-    _, path = configuration(explicit or str(location.shipped()))
+    _, path = location.load(explicit or str(location.shipped()), os.environ)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
             return unwrapped(lambda: anyio.run(_play, path, terminal, log))

@@ -78,7 +78,7 @@ class Options:
         Raises:
             ConfigError: there is no file, or it is invalid; or there are no servers as chosen.
         """
-        config, path = configuration(self.config)
+        config, path = location.load(self.config, os.environ)
         if (skipped := location.untrusted(self.config, os.environ, path)) is not None:
             self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
@@ -135,12 +135,3 @@ def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
         return run
 
     return with_options
-
-
-def configuration(path: str | None) -> tuple[Config, Path]:
-    """Read the configuration; returns its path as well.
-
-    Raises:
-        ConfigError: there is no file, or it is invalid.
-    """
-    return location.load(path, os.environ)

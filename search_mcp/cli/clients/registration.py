@@ -6,8 +6,9 @@ moved servers, the client's file last.
 
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -26,12 +27,13 @@ from search_mcp.cli.problem import Misuse
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
+from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved, MovedServers, digest
 from search_mcp.clients.storage import File
 from search_mcp.config import subset
-from search_mcp.config.subset import Subset, Tags
+from search_mcp.config.subset import Subset
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
 
@@ -111,11 +113,13 @@ def _register(
     if plans and behind != own.document and not options.dry_run:
         consent.accept_written(own, behind, options)
         own.save(behind)
-    startup = _Startup(words, str(own.path.absolute()), installation.variables(behind), servers, chosen)
+    config, variables = str(own.path.absolute()), installation.variables(behind)
+    add = partial(installation.add, command=words, config=config, variables=variables)
     done: list[Done] = []
     for plan in plans:
         with noting(troubles):
-            done.append(_install(plan, startup, options.dry_run))
+            choice = client_servers.choose(plan.file.document, plan.client, chosen, servers)
+            done.append(_install(plan, choice, add, options.dry_run))
     show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
@@ -133,19 +137,6 @@ class _Plan:
     moved_as: tuple[str, ...] = ()
     """Their names in our configuration."""
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Startup:
-    """The command that starts search-mcp, its configuration, and the variables that it refers to."""
-
-    command: Sequence[str]
-    config: str
-    variables: Sequence[str]
-    servers: Tags
-    """The servers of the configuration."""
-    chosen: Subset | None
-    """Those that the user asks for."""
 
 
 def _started_twice(plan: _Plan, own: Document, chosen: Subset | None) -> list[str]:
@@ -189,14 +180,12 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     return _Plan(plan.client, plan.file, (*moved,), (*names,), (*warnings,)), own
 
 
-def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> Done:
+def _install(
+    plan: _Plan, choice: Choice | None, add: Callable[..., tuple[Document, InstallResult]], dry_run: bool
+) -> Done:
     file = plan.file
-    choice = client_servers.choose(file.document, plan.client, startup.chosen, startup.servers)
-    expression = choice.expression if choice is not None else None
     changed, texts = installation.without(file.document, plan.moved)
-    changed, result = installation.add(
-        changed, plan.client, startup.command, startup.config, startup.variables, expression
-    )
+    changed, result = add(changed, plan.client, servers=choice.expression if choice is not None else None)
     if result == "present" and plan.moved:
         result = "updated"
     backup = None

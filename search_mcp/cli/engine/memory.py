@@ -10,27 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 PS_SECONDS = 5.0
 _LISTING = ("ps", "-A", "-o", "pid=,ppid=,rss=")
 
 
-class Process(NamedTuple):
-    """A running process; its memory is in bytes."""
-
-    parent: int
-    memory: int
-
-
 def of_trees(roots: Iterable[int]) -> dict[int, int]:
     """Return the memory of processes, each with all processes below it, in bytes; those that ended are left out."""
-    parents = _parents_on_linux() if sys.platform == "linux" else None
-    if parents is not None:
-        return {root: sum(map(_proportional, tree)) for root, tree in _trees(roots, parents).items()}
-    running = _listed()
-    parents = {pid: process.parent for pid, process in running.items()}
-    return {root: sum(running[pid].memory for pid in tree) for root, tree in _trees(roots, parents).items()}
+    platform: str = sys.platform
+    if platform == "linux":
+        return {root: sum(map(_proportional, tree)) for root, tree in _trees(roots, _parents_on_linux()).items()}
+    parents, resident = _listed()
+    return {root: sum(resident[pid] for pid in tree) for root, tree in _trees(roots, parents).items()}
 
 
 def _trees(roots: Iterable[int], parents: Mapping[int, int]) -> dict[int, list[int]]:
@@ -64,11 +55,11 @@ def _proportional(pid: int) -> int:
     return 0
 
 
-def _listed() -> dict[int, Process]:
-    """Ask `ps`, which every POSIX system has; empty without it."""
+def _listed() -> tuple[dict[int, int], dict[int, int]]:
+    """Return the parent and the memory of each process, from `ps`, which every POSIX system has; empty without it."""
     try:
         done = subprocess.run(_LISTING, capture_output=True, timeout=PS_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
-        return {}
-    lines = (tuple(map(int, line.split())) for line in done.stdout.splitlines())
-    return {pid: Process(parent, kilobytes << 10) for pid, parent, kilobytes in lines}
+        return {}, {}
+    lines = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    return {pid: parent for pid, parent, _ in lines}, {pid: kilobytes << 10 for pid, _, kilobytes in lines}

@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,32 +66,23 @@ def _loaded(tiktoken: Any) -> Any:
             return
 
     loading = threading.Thread(target=load, name="encoding", daemon=True)
-    with _stored_by_us():
-        loading.start()
-        loading.join(DOWNLOAD_SECONDS)
+    _store_in_our_cache()
+    loading.start()
+    loading.join(DOWNLOAD_SECONDS)
     return loaded[0] if loaded else None
 
 
-@contextlib.contextmanager
-def _stored_by_us() -> Iterator[None]:
+def _store_in_our_cache() -> None:
     """Have tiktoken store its encoding in our cache, unless the user has chosen a folder or ours cannot be written.
 
     By default, it uses the folder of temporary files.
     """
-    if any(name in os.environ for name in CACHE_VARIABLES):
-        yield
-        return
-    folder = encodings_folder()
-    with contextlib.suppress(OSError):
-        make_folder(folder)
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        yield
-        return
-    os.environ[CACHE_VARIABLES[0]] = str(folder)
-    try:
-        yield
-    finally:
-        del os.environ[CACHE_VARIABLES[0]]  # servers that are started later do not get it
+    if not any(name in os.environ for name in CACHE_VARIABLES):
+        folder = encodings_folder()
+        with contextlib.suppress(OSError):
+            make_folder(folder)
+        if folder.is_dir() and os.access(folder, os.W_OK):
+            os.environ[CACHE_VARIABLES[0]] = str(folder)
 
 
 def _estimating(reason: str, addition: installer.Addition | None = None) -> Tokenizer:

@@ -53,7 +53,9 @@ def describe(
     else:
         with options.screen.paged(wanted=not options.no_pager):
             show_definitions(found, options.screen)
-    return report_unknown(found, options.screen)
+    for problem in found.unknown.values():
+        options.screen.error(str(problem))
+    return WRONG if found.unknown else FINE
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,6 @@ def show_definitions(found: Descriptions, terminal: Terminal) -> None:
         if position:
             terminal.text("")
         show_definition(tool, terminal)
-
-
-def report_unknown(found: Descriptions, terminal: Terminal) -> int:
-    """Report the names that were not found; returns the exit code."""
-    for problem in found.unknown.values():
-        terminal.error(str(problem))
-    return WRONG if found.unknown else FINE
 
 
 def show_definition(tool: Described, terminal: Terminal) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from search_mcp.usage.client_usage import LOST, OK, REFUSED, TOOL_ERROR
-from search_mcp.usage.store import DAY_SECONDS, Row, calls_since, reading
+from search_mcp.usage.store import Row, calls_since, reading
 
 CHARACTERS_A_TOKEN: Final = 4
 """Estimate of the length of a token: models have different tokenizers, and not all are public."""
@@ -170,8 +170,3 @@ def _without_gaps(days: dict[object, Calls]) -> list[Calls]:
     first, last = min(dates), max(dates)
     all_days = (first + datetime.timedelta(number) for number in range((last - first).days + 1))
     return [days.get(each) or Calls(each.isoformat(), {}) for each in all_days]
-
-
-def beginning(now: float, days: int) -> float:
-    """Return the time at which a period of so many days begins."""
-    return now - days * DAY_SECONDS

@@ -22,7 +22,7 @@ from search_mcp.cli.usage import report as usage_report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
 from search_mcp.config.schema import Config
 from search_mcp.folders import usage_file
-from search_mcp.usage.store import KEPT_DAYS, LaterFormatError, delete, largest_results
+from search_mcp.usage.store import DAY_SECONDS, KEPT_DAYS, LaterFormatError, delete, largest_results
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
 _USUAL_DAYS = 30
@@ -65,7 +65,7 @@ def usage(
         return _clear(path, screen)
     if picture is not None:
         output.check_suffix(picture, usage_plot.FORMATS)
-    read, since = options.usable_configuration(), usage_report.beginning(time.time(), days)
+    read, since = options.usable_configuration(), time.time() - days * DAY_SECONDS
     config = read[0] if read is not None else None  # without a good one, calls were recorded all the same
     try:
         found = usage_report.read(path, since, by)

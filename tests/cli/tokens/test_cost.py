@@ -159,12 +159,6 @@ def test_a_cache_that_cannot_be_written_does_not_hinder_the_count(place: Place, 
     assert list((tmp_path / "temporary").rglob(tiny_encoding.FILE))
 
 
-def test_the_choice_of_the_cache_is_not_passed_to_servers(place: Place) -> None:
-    script = "import os; from search_mcp.cli.tokens import tokenizer; tokenizer.find(); print(os.environ.get({!r}))"
-    command = (sys.executable, "-c", script.format(CACHE_VARIABLES[0]))
-    assert place.run(command=command).out == "None\n"
-
-
 def test_without_any_tools(place: Place) -> None:
     place.configure({})
     ended = place.run("tokens", "--json")
