@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from fork_server import ForkServer, forked
 
+from search_mcp.cli.terminal import Terminal
+
 SERVERS = Path(__file__).parent / "servers"
 SECONDS = 120  # reached only by a failure, even on a busy machine
 COMMAND = (sys.executable, "-m", "search_mcp")
@@ -97,6 +99,35 @@ class Place:
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.01)
         return not self.processes()
+
+
+class Asked(Terminal):
+    """A terminal with a person who answers questions; without an answer, none is expected."""
+
+    is_interactive = True
+
+    def __init__(self, answer: bool | None) -> None:
+        super().__init__()
+        self.answer, self.questions = answer, list[str]()
+
+    def confirm(self, question: str) -> bool:
+        self.questions.append(question)
+        assert self.answer is not None, "no question is expected"
+        return self.answer
+
+
+def completed(place: Place, line: str) -> list[str]:
+    """Return the words with which a shell completes a command line."""
+    ended = place.run(_SEARCH_MCP_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(line.count(" ")))
+    assert (ended.code, ended.err) == (0, "")
+    return ended.out.split()
+
+
+@pytest.fixture(params=[80, 140])
+def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Two widths of output."""
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
 
 
 def log(place: Place, name: str) -> Path:

@@ -21,6 +21,11 @@ class Counted:
         self.script.write_text(note + (SERVERS / "toolbox.py").read_text(encoding="utf-8"), encoding="utf-8")
         self.entry = {"command": "${python}", "args": [str(self.script)]}
 
+    def changes(self, old: str, new: str) -> None:
+        """Have another definition from the next start on."""
+        text = self.script.read_text(encoding="utf-8")
+        self.script.write_text(text.replace(old, new, 1), encoding="utf-8")
+
     @property
     def starts(self) -> int:
         return len(self._starts.read_text()) if self._starts.exists() else 0
@@ -47,8 +52,7 @@ def test_cached_lists_need_no_server(place: Place, counted: Counted, words: list
 
 
 def test_refresh_asks_again(place: Place, counted: Counted) -> None:
-    text = counted.script.read_text(encoding="utf-8")
-    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    counted.changes('"measure": {}', '"weigh": {}')
     assert "box.measure" in place.run("list").out
     assert "box.weigh" in place.run("list", "--refresh").out
     assert counted.starts == 2
@@ -56,8 +60,7 @@ def test_refresh_asks_again(place: Place, counted: Counted) -> None:
 
 
 def test_check_reads_no_cache_and_writes_it_anew(place: Place, counted: Counted) -> None:
-    text = counted.script.read_text(encoding="utf-8")
-    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    counted.changes('"measure": {}', '"weigh": {}')
     assert place.run("check").code == 0
     assert counted.starts == 2
     assert "box.weigh" in place.run("list").out
@@ -76,8 +79,7 @@ def test_the_age_of_cached_lists_is_shown(place: Place, counted: Counted) -> Non
 
 
 def test_a_name_that_is_not_cached_starts_nothing(place: Place, counted: Counted) -> None:
-    text = counted.script.read_text(encoding="utf-8")
-    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    counted.changes('"measure": {}', '"weigh": {}')
     ended = place.run("describe", "box.weigh")
     assert (ended.code, counted.starts) == (1, 1)
     assert "box.weigh()" in place.run("describe", "box.weigh", "--refresh").out
@@ -112,8 +114,7 @@ def test_servers_that_were_never_started_are_reported_and_not_started(place: Pla
 
 def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, counted: Counted) -> None:
     bad = Counted(place.folder, "bad")
-    text = bad.script.read_text(encoding="utf-8")
-    bad.script.write_text(text.replace("import", "exit(3)\nimport", 1), encoding="utf-8")
+    bad.changes("import", "exit(3)\nimport")
     place.configure({"box": counted.entry, "bad": bad.entry})
     assert place.run("check").code == 1
     starts = bad.starts
@@ -129,8 +130,7 @@ def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, cou
 
 
 def test_lists_cached_by_a_client_are_shown(place: Place, counted: Counted) -> None:
-    text = counted.script.read_text(encoding="utf-8")
-    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    counted.changes('"measure": {}', '"weigh": {}')
     visit(
         [*COMMAND, "serve"],
         "claude-ai",
@@ -147,8 +147,7 @@ def test_lists_cached_by_a_client_are_shown(place: Place, counted: Counted) -> N
 
 
 def test_call_reads_the_schema_anew(place: Place, counted: Counted) -> None:
-    text = counted.script.read_text(encoding="utf-8")
-    counted.script.write_text(text.replace('"a": {"type": "integer"}', '"a": {"type": "string"}'), encoding="utf-8")
+    counted.changes('"a": {"type": "integer"}', '"a": {"type": "string"}')
     assert place.run("call", "box.add", "a=1").json == {"a": "1"}
 
 

@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Ended, Place
+from cli.conftest import Ended, Place, completed
 from search_mcp.catalog.items import OWN_NAMES
 
 BASH = pytest.mark.skipif(sys.platform == "win32" or shutil.which("bash") is None, reason="there is no bash")
-
-
-def completed(place: Place, line: str) -> list[str]:
-    ended = place.run(_SEARCH_MCP_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(line.count(" ")))
-    assert (ended.code, ended.err) == (0, "")
-    return ended.out.split()
 
 
 @pytest.mark.parametrize(
@@ -40,6 +34,22 @@ def completed(place: Place, line: str) -> list[str]:
 def test_names_are_completed(toolbox: Place, line: str, words: list[str]) -> None:
     assert toolbox.run("list", "toolbox").code == 0  # now their lists are cached
     assert sorted(completed(toolbox, line)) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("list --servers ", ["toolbox", "spare", "tag:work", "tag:home"]),
+        ("install cursor --servers toolbox,tag:", ["toolbox,tag:work", "toolbox,tag:home"]),
+        ("check --servers tag:work,-s", ["tag:work,-spare"]),
+        ("check --servers toolbox,t", ["toolbox,tag:work", "toolbox,tag:home"]),
+    ],
+)
+def test_selectors_are_completed(place: Place, line: str, words: list[str]) -> None:
+    place.configure(
+        {"toolbox": {"command": "x", "tags": ["work"]}, "spare": {"command": "y", "tags": ["work", "home"]}}
+    )
+    assert sorted(completed(place, f"search-mcp {line}")) == sorted(words)
 
 
 def test_names_that_a_shell_would_run_are_not_offered(place: Place) -> None:

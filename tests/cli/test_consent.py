@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import Ended, Place, server
+from cli.conftest import Asked, Ended, Place, server
 from search_mcp.cli import command_lines, consent
 from search_mcp.cli.checks import checkup, start_remedies
 from search_mcp.cli.files import configuring
 from search_mcp.cli.options import Options
-from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, parsing
 from search_mcp.config.held_command import held_command
 from search_mcp.config.schema import Held
@@ -580,20 +579,6 @@ def test_uninstall_removes_all_backups_of_a_client_and_none_is_readable_for_othe
     assert place.run("uninstall", "cursor").code == 0
     assert json.loads(cursor.read_text())["mcpServers"] == {"a": {"command": "x", "env": {"TOKEN": "s3cret"}}}
     assert [*cursor.parent.glob("*.bak*")] == []
-
-
-class Asked(Terminal):
-    """A terminal with a person who answers."""
-
-    is_interactive = True
-
-    def __init__(self, answer: bool) -> None:
-        super().__init__()
-        self.answer, self.questions = answer, list[str]()
-
-    def confirm(self, question: str) -> bool:
-        self.questions.append(question)
-        return self.answer
 
 
 @pytest.mark.parametrize(("answer", "is_sure"), [(True, False), (False, False), (False, True)])

@@ -44,12 +44,6 @@ from search_mcp.wire import payload, structs
 SCREENS = Path(__file__).parent / "screens"
 
 
-@pytest.fixture(params=[80, 140])
-def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setenv("COLUMNS", str(request.param))
-    return int(request.param)
-
-
 def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = False) -> Finding:
     capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
     counts = dict(zip(Kind, (tools, *others, *[0] * len(Kind)), strict=False))

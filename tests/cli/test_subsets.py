@@ -211,25 +211,3 @@ def test_add_writes_tags(place: Place) -> None:
 def test_a_server_without_a_program_is_not_tagged() -> None:
     (nothing,) = found.pasted('{"mcpServers": {"a": {}}}', None)
     assert found.tagged(nothing, ["x"]) is nothing
-
-
-# Completion
-
-
-def completed(place: Place, line: str) -> list[str]:
-    ended = place.run(_SEARCH_MCP_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(line.count(" ")))
-    assert (ended.code, ended.err) == (0, "")
-    return ended.out.split()
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("list --servers ", ["toolbox", "spare", "dying", "tag:work", "tag:home"]),
-        ("install cursor --servers toolbox,tag:", ["toolbox,tag:work", "toolbox,tag:home"]),
-        ("check --servers tag:work,-s", ["tag:work,-spare"]),
-        ("check --servers toolbox,t", ["toolbox,tag:work", "toolbox,tag:home"]),
-    ],
-)
-def test_selectors_are_completed(tagged: Place, line: str, words: list[str]) -> None:
-    assert sorted(completed(tagged, f"search-mcp {line}")) == sorted(words)

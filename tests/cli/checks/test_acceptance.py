@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.conftest import Asked
 from search_mcp.backends.pin_records import TOOLS, Listed, Open
 from search_mcp.backends.pins import TrustStore
 from search_mcp.cli.checks import acceptance, differences
@@ -57,21 +58,6 @@ def test_one_difference_or_all_of_a_server() -> None:
     assert acceptance.chosen([Wanted(MORE)], shown) == {"bank.more": []}
     with pytest.raises(Misuse, match=r"no new or changed definition is called 'bank\.pya'; did you mean bank\.pay"):
         acceptance.chosen([Wanted(BANK, "pya")], shown)
-
-
-class Asked(Terminal):
-    """A terminal with a person who answers questions."""
-
-    is_interactive = True
-
-    def __init__(self, answer: bool | None) -> None:
-        super().__init__()
-        self.answer, self.questions = answer, list[str]()
-
-    def confirm(self, question: str) -> bool:
-        self.questions.append(question)
-        assert self.answer is not None, "no question is expected"
-        return self.answer
 
 
 @pytest.mark.parametrize(

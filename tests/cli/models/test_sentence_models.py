@@ -410,12 +410,6 @@ def test_the_command_can_be_copied_from_a_narrow_terminal(place: Place, words: l
 # Screens
 
 
-@pytest.fixture(params=[80, 140])
-def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setenv("COLUMNS", str(request.param))
-    return int(request.param)
-
-
 def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     known = known_models.MINILM
     folder, vectors = (
