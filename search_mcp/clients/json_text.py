@@ -72,7 +72,8 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
         ConfigError: the text that was cut is damaged.
     """
     text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
-    return _paste(*_scanned(text, path[:-1]), taken)
+    jsonc.parse(f"{{{taken}\n}}", source="")  # raises if the text is damaged
+    return _place(*_scanned(text, path[:-1]), taken)
 
 
 def _scanned(text: str, path: Sequence[str]) -> tuple[Scan, Object]:
@@ -85,26 +86,16 @@ def _scanned(text: str, path: Sequence[str]) -> tuple[Scan, Object]:
 
 
 def _insert(scan: Scan, found: Object, key: str, value: object) -> str:
-    text, line_end = scan.text, line_end_of(scan.text)
     name = json.dumps(key, ensure_ascii=False)
-    if not found.members:
-        outer = scan.line_indent(found.opening)
-        indent = outer + scan.unit()
-        at = scan.content_before(found.closing)
-        rest = text[at : found.closing]
-        if at == found.opening + 1 or "\n" not in rest:
-            rest = line_end + outer
-        member = f"{line_end}{indent}{name}: {_written(value, indent, scan.unit(), line_end)}"
-        return text[:at] + member + rest + text[found.closing :]
-    last = found.members[-1]
-    own_indent = scan.own_indent(last.start)
-    first_comma, last_comma = (",", "") if last.comma is None else ("", ",")
-    if own_indent is None:
-        at = last.end if last.comma is None else last.comma + 1
-        return f"{text[:at]}{first_comma} {name}: {json.dumps(value, ensure_ascii=False)}{last_comma}{text[at:]}"
-    at = scan.content_before(found.closing)
-    member = f"{line_end}{own_indent}{name}: {_written(value, own_indent, scan.unit(), line_end)}{last_comma}"
-    return text[: last.end] + first_comma + text[last.end : at] + member + text[at:]
+    indent = _indent(scan, found)
+    if indent is None:
+        return _place(scan, found, f"{name}: {json.dumps(value, ensure_ascii=False)}")
+    return _place(scan, found, f"{indent}{name}: {_written(value, indent, scan.unit(), line_end_of(scan.text))}")
+
+
+def _indent(scan: Scan, found: Object) -> str | None:
+    """Return the indent of the members of an object; None if they share a line."""
+    return scan.own_indent(found.members[-1].start) if found.members else scan.line_indent(found.opening) + scan.unit()
 
 
 def _replace(scan: Scan, member: Member, value: object) -> str:
@@ -178,31 +169,29 @@ def _without_comma(text: str, member: Member, end: int) -> str:
     return text[member.end : member.comma] + text[member.comma + 1 : end]
 
 
-def _paste(scan: Scan, found: Object, taken: str) -> str:
+def _place(scan: Scan, found: Object, taken: str) -> str:
+    """Add the text of a member, with its indent and comments, behind the others of an object."""
     text, line_end = scan.text, line_end_of(scan.text)
-    jsonc.parse(f"{{{taken}\n}}", source="")  # raises if the text is damaged
-    inner = Scan(f"{{{taken}\n}}").root().members[0]
-    with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
+    inner = Scan(f"{{{taken}\n}}")
+    end = inner.root().members[0].end - 1
+    with_comma = f"{taken[:end]},{taken[end:]}"
     last = found.members[-1] if found.members else None
-    at = scan.content_before(found.closing)
-    closing = text[at : found.closing] + text[found.closing :]
-    is_inline = "\n" not in taken and "//" not in taken
-    if last is not None and is_inline and scan.own_indent(last.start) is None:
+    if last is not None and "\n" not in taken and inner.bare == inner.text and _indent(scan, found) is None:
         at = last.end if last.comma is None else last.comma + 1
-        new = f", {taken.strip()}" if last.comma is None else f" {with_comma.strip()}"
-        return text[:at] + new + text[at:]
-    outer = scan.line_indent(found.opening)
-    if "\n" not in text[at : found.closing]:
-        closing = line_end + outer + text[found.closing :]
+        return text[:at] + (f", {taken.strip()}" if last.comma is None else f" {with_comma.strip()}") + text[at:]
+    at = scan.content_before(found.closing)
+    gap = text[at : found.closing]
+    if at == found.opening + 1 or ("\n" not in gap and (last is None or inner.bare != inner.text)):
+        gap = line_end + scan.line_indent(found.opening)  # a comment must not swallow the brace
     if taken[0] not in SPACE:  # it was on one line with other members
-        own = scan.own_indent(last.start) if last is not None else None
-        indent = own if own is not None else outer + scan.unit()
+        indent = _indent(scan, found)
+        indent = scan.line_indent(found.opening) + scan.unit() if indent is None else indent
         taken, with_comma = indent + taken, indent + with_comma
     if last is None:
-        return text[:at] + line_end + taken + closing
+        return text[:at] + line_end + taken + gap + text[found.closing :]
     if last.comma is None:
-        return text[: last.end] + "," + text[last.end : at] + line_end + taken + closing
-    return text[:at] + line_end + with_comma + closing
+        return text[: last.end] + "," + text[last.end : at] + line_end + taken + gap + text[found.closing :]
+    return text[:at] + line_end + with_comma + gap + text[found.closing :]
 
 
 def _extent(scan: Scan, found: Object, member: Member) -> tuple[int, int]:
