@@ -142,13 +142,10 @@ def _tell_age(age_seconds: float | None, terminal: Terminal) -> None:
 def report_failures(config: Config, failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
     """Print the servers whose tools are missing, with remedies; returns the exit code."""
     unknown = [status.server for status in failures if status.state is State.UNKNOWN]
-    held = [status for status in failures if status.state is State.HELD]
     failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD, State.NEEDS_LOGIN)]
-    for status in held:
-        terminal.note(f"Held: {status.server}: {status.explanation}.")
     for status in failures:
-        if status.state is State.NEEDS_LOGIN:
-            terminal.note(f"Needs a login: {status.server}: {status.explanation}.")
+        if status.state in (State.HELD, State.NEEDS_LOGIN):
+            terminal.note(f"{status.state.capitalize()}: {status.server}: {status.explanation}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(

@@ -101,7 +101,7 @@ def test_moved_servers_are_restored_into_an_edited_file() -> None:
     assert back.value == {"mcpServers": {"b": REMOTE, "c": {"command": "another"}, "a": X}, "theme": "dark"}
 
 
-def test_servers_moved_by_an_older_version_are_restored_by_value() -> None:
+def test_servers_whose_texts_could_not_be_separated_are_restored_by_value() -> None:
     after, moved = replaced()
     back, _, _ = remove(after.put(("theme",), "dark"), CLAUDE, replace(moved, texts={}))
     assert back.value == {**file(BEFORE).value, "theme": "dark"}

@@ -75,7 +75,7 @@ def test_the_native_entry(args: list[str], ours: dict[str, Any]) -> None:
 
 VARIABLES: list[tuple[list[str], dict[str, str], dict[str, Any]]] = [
     (["--header", "A:${H}"], {"H": "Bearer ${T}"}, {"headers": {"A": "Bearer ${T}"}}),
-    (["--header", "A:$${HEADER_A}"], {"HEADER_A": "b"}, {"headers": {"A": "b"}}),  # as older versions wrote it
+    (["--header", "A:$${HEADER_A}"], {"HEADER_A": "b"}, {"headers": {"A": "b"}}),
     ([], {"NODE_EXTRA_CA_CERTS": "/ca.pem"}, {"caFile": "/ca.pem"}),
     (
         ["--static-oauth-client-info", INFO],

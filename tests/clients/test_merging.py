@@ -63,7 +63,7 @@ SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[
     ("a remote one behind a bridge", {"a": bridged()}, [("b", REMOTE)], {"a": bridged()}, [("present", "a")]),
     ("a bridge to one that is there", {"a": OURS}, [("b", bridged())], {"a": OURS}, [("present", "a")]),
     (
-        "a bridge of an older version",
+        "a bridge with a header",
         {"a": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"})},
         [("b", {**REMOTE, "headers": {"A": "1"}})],
         {"a": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"})},

@@ -11,8 +11,7 @@ import typer
 from search_mcp.backends.pin_records import Open
 from search_mcp.backends.pins import TrustStore
 from search_mcp.cli import completion, consent, inventory
-from search_mcp.cli.checks import acceptance, differences
-from search_mcp.cli.checks import report as check_report
+from search_mcp.cli.checks import acceptance, differences, report
 from search_mcp.cli.checks.acceptance import Wanted
 from search_mcp.cli.checks.examination import examine
 from search_mcp.cli.checks.findings import Examination
@@ -72,7 +71,7 @@ def check(
     if not is_refused:
         found = found.without(accepting)
     if not options.as_json:
-        check_report.show(found, _warnings(loaded, chosen), path, screen, is_detailed=bool(chosen))
+        report.show(found, _warnings(loaded, chosen), path, screen, is_detailed=bool(chosen))
     return WRONG if is_refused else found.exit_code
 
 

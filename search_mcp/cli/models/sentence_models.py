@@ -8,7 +8,6 @@ is. Only `setup` uses the network.
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -34,8 +33,6 @@ from search_mcp.semantic.models import Model, ModelError
 from search_mcp.semantic.trial import Trial
 
 app = command_group("Set up search by meaning, show its state, and remove it.")
-
-_SHOW_SPEED_SECONDS = 1.0
 
 
 # setup
@@ -163,21 +160,15 @@ class Progress:
         self._size = size
         self._sizes: dict[str, int] = {}
         self._name = ""
-        self._start: tuple[float, int] | None = None  # the time of the first bytes, and what was there then
 
     def tell(self, name: str, size: int) -> None:
         """Record how many bytes of a file are there."""
         self._name, self._sizes[name] = name, size
-        if self._start is None:
-            self._start = time.monotonic(), size
 
     def describe(self) -> str:
-        """Return how much is there, and the speed."""
+        """Return how much is there."""
         there = sum(self._sizes.values())
-        text = f"{there / self._size:4.0%}  {there / 1e6:.1f} of {megabytes(self._size)}  {self._name}"
-        if self._start is not None and (seconds := time.monotonic() - self._start[0]) > _SHOW_SPEED_SECONDS:
-            text += f"  {megabytes(round((there - self._start[1]) / seconds))}/s"
-        return text
+        return f"{there / self._size:4.0%}  {there / 1e6:.1f} of {megabytes(self._size)}  {self._name}"
 
 
 def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:

@@ -144,8 +144,10 @@ class Request:
 
 def _nearest(session: Session, wanted: Wanted) -> tuple[str, ...]:
     if wanted.search_kind == "tools":
-        return tuple(nearest(wanted.query, session.tools.names()))
-    return tuple(nearest(wanted.query, [each.name for each in entries(session.catalog, wanted.search_kind)]))
+        names = session.tools.names()
+    else:
+        names = [each.name for each in entries(session.catalog, wanted.search_kind)]
+    return tuple(nearest(wanted.query, names))
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:

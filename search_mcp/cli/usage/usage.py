@@ -17,8 +17,7 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem, command
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.usage import plot as usage_plot
-from search_mcp.cli.usage import report as usage_report
+from search_mcp.cli.usage import plot, report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
 from search_mcp.config.schema import Config
 from search_mcp.folders import usage_file
@@ -64,11 +63,11 @@ def usage(
     if clear:
         return _clear(path, screen)
     if picture is not None:
-        output.check_suffix(picture, usage_plot.FORMATS)
+        output.check_suffix(picture, plot.FORMATS)
     read, since = options.usable_configuration(), time.time() - days * DAY_SECONDS
     config = read[0] if read is not None else None  # without a good one, calls were recorded all the same
     try:
-        found = usage_report.read(path, since, by)
+        found = report.read(path, since, by)
         seen = largest_results(path, since) if config is not None else ()
     except (sqlite3.Error, LaterFormatError) as exc:
         raise Problem(f"{path} cannot be read: {exc}", _remedy(exc)) from exc
@@ -78,7 +77,7 @@ def usage(
     else:
         show(found, by, days, path, config, screen, long_results)
     if picture is not None:
-        output.write(picture, usage_plot.drawn(found.days).encode())
+        output.write(picture, plot.drawn(found.days).encode())
         screen.note(f"{picture}: saved")
     return FINE
 
