@@ -26,6 +26,7 @@ def of(line: str, secrets: frozenset[str] = frozenset()) -> str | None:
         ("npx -y -p pkg cmd@1.0.0", "npx -y -p pkg@VERSION"),
         ("npx -y --package pkg@1.0.0 -p other cmd", "npx -y -p other@VERSION"),
         ("npx --registry https://r.example -y pkg", "npx -y pkg@VERSION"),
+        ("npx --registry=https://r.example -y pkg", "npx -y pkg@VERSION"),
         ("npx -y -- pkg", "npx -y pkg@VERSION"),
         ("npx github:ann/pkg", "npx -y github:ann/pkg#COMMIT"),
         ("npx ann/pkg", "npx -y ann/pkg#COMMIT"),
