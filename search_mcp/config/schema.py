@@ -34,11 +34,6 @@ PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callT
 """Keys that restrict or protect; a misspelt one is an error, because ignoring it would drop the protection."""
 
 
-def _nothing(_self: object) -> list[tuple[str, Any]]:
-    """Show no field in a traceback of rich, which by default shows all, secret ones too."""
-    return []
-
-
 def camel(name: str) -> str:
     """Return the key in the file for a field."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
@@ -78,8 +73,6 @@ class Embeddings(_Discreet, Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:  # without the key
         return f"<Embeddings {self.model}>"
-
-    __rich_repr__ = _nothing
 
 
 class Search(Struct, frozen=True, kw_only=True):
@@ -128,7 +121,6 @@ class OAuth(_Discreet, Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without the secret
         return "<OAuth>"
 
-    __rich_repr__ = _nothing
 
 class Remote(_Discreet, Struct, frozen=True, kw_only=True):
     """The address of a remote server and how to reach it, with placeholders filled in."""
@@ -158,7 +150,6 @@ class Remote(_Discreet, Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `headers`
         return f"<Remote {self.public_url}>"
 
-    __rich_repr__ = _nothing
 
 class EmbeddingsAddress(_Discreet, Struct, frozen=True, kw_only=True):
     """An address that makes vectors of texts, with placeholders filled in."""
@@ -182,7 +173,6 @@ class EmbeddingsAddress(_Discreet, Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `api_key`
         return f"<EmbeddingsAddress {self.public_url}>"
 
-    __rich_repr__ = _nothing
 
 class Unfilled(_Discreet, Struct, frozen=True, kw_only=True):
     """The sources of secrets in an entry, and what is needed to fill in their values."""
@@ -193,8 +183,6 @@ class Unfilled(_Discreet, Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:  # without variables, which may be secrets
         return f"<Unfilled {len(self.sources)}>"
-
-    __rich_repr__ = _nothing
 
 
 class Held(Struct, frozen=True):
@@ -289,8 +277,6 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     def __repr__(self) -> str:  # without `args` and `env`, which may contain secrets
         state = "disabled" if not self.enabled else self.problem or "enabled"
         return f"<ServerConfig {self.name}: {state}>"
-
-    __rich_repr__ = _nothing
 
 
 class Config(Struct, frozen=True, eq=False):

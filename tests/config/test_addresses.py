@@ -106,7 +106,8 @@ def test_the_repr_of_an_address_shows_no_secret() -> None:
     assert remote is not None
     assert repr(remote) == "<Remote https://***@x/Ab3dEf6hIj9lMn2p?key=***>"
     assert repr(remote.oauth) == "<OAuth>"
-    assert remote.__rich_repr__() == OAuth().__rich_repr__() == []
+    assert pretty_repr(remote) == "Remote()"
+    assert pretty_repr(OAuth()) == "OAuth()"
 
 
 def complaints(**entry: Any) -> list[str]:

@@ -2,8 +2,6 @@
 
 import json
 
-from search_mcp.config.command_line import command_line
-
 from config.samples import PLAIN, parse
 from search_mcp.config.held_command import held_command
 from search_mcp.model.sentences import LONGEST_REASON

@@ -6,9 +6,8 @@ moved servers, the client's file last.
 
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +26,6 @@ from search_mcp.cli.problem import Misuse
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
-from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved, MovedServers, digest
@@ -114,12 +112,11 @@ def _register(
         consent.accept_written(own, behind, options)
         own.save(behind)
     config, variables = str(own.path.absolute()), installation.variables(behind)
-    add = partial(installation.add, command=words, config=config, variables=variables)
     done: list[Done] = []
     for plan in plans:
         with noting(troubles):
             choice = client_servers.choose(plan.file.document, plan.client, chosen, servers)
-            done.append(_install(plan, choice, add, options.dry_run))
+            done.append(_install(plan, choice, words, config, variables, options.dry_run))
     show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
@@ -181,11 +178,12 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
 
 
 def _install(
-    plan: _Plan, choice: Choice | None, add: Callable[..., tuple[Document, InstallResult]], dry_run: bool
+    plan: _Plan, choice: Choice | None, words: Sequence[str], config: str, variables: Sequence[str], dry_run: bool
 ) -> Done:
     file = plan.file
     changed, texts = installation.without(file.document, plan.moved)
-    changed, result = add(changed, plan.client, servers=choice.expression if choice is not None else None)
+    expression = choice.expression if choice is not None else None
+    changed, result = installation.add(changed, plan.client, words, config, variables, expression)
     if result == "present" and plan.moved:
         result = "updated"
     backup = None

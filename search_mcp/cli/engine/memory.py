@@ -17,7 +17,7 @@ _LISTING = ("ps", "-A", "-o", "pid=,ppid=,rss=")
 
 def of_trees(roots: Iterable[int]) -> dict[int, int]:
     """Return the memory of processes, each with all processes below it, in bytes; those that ended are left out."""
-    platform: str = sys.platform
+    platform: str = sys.platform  # a name, so that types are checked on both ways
     if platform == "linux":
         return {root: sum(map(_proportional, tree)) for root, tree in _trees(roots, _parents_on_linux()).items()}
     parents, resident = _listed()
