@@ -16,8 +16,5 @@ def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
 
 def test_a_long_command_line_is_cut_and_printable() -> None:
     (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_REASON]}}})).servers
-    assert command_line(long) == f"'x ' {'y' * (LONGEST_REASON - 5)}…"
-    assert command_line(PLAIN) == ""
-    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_REASON]}}})).servers
     assert held_command(long) == f"'x ' {'y' * (LONGEST_REASON - 5)}…"
     assert held_command(PLAIN) == ""
