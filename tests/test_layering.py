@@ -47,10 +47,7 @@ FEWER_ROOMS = {
     "auth": {"root", "wire", "model", "config", "http"},
     "http": {"config"},
 }
-TYPE_OF_CLIENT = "the type of a client, whose subscriptions and tasks decide which news it gets"
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    (f"pool.{name}", "gateway.session"): TYPE_OF_CLIENT for name in ("lease", "pooled_server", "recipients", "running")
-}
+EXCEPTIONS: dict[tuple[str, str], str] = {}
 """Reason for each exception, by importing and imported module."""
 STARTER = "__main__"
 """Module that starts every command; it may import from every room."""

@@ -21,7 +21,7 @@ class HeldCall(Struct, eq=False):
 
 
 class HeldCalls:
-    """Waiting calls in the order of their arrival; the supervisor of an edited entry takes them over as they are."""
+    """Waiting calls in the order of their arrival."""
 
     def __init__(self) -> None:
         self._waiting: dict[Pending[Outcome], HeldCall] = {}  # by their replies
@@ -47,11 +47,6 @@ class HeldCalls:
     def first(self) -> Call | None:
         """Return the call that waits longest."""
         return next((held.call for held in self._waiting.values()), None)
-
-    def wait_for_another_server(self) -> None:
-        """Have every call wait for the first reading of its list by another server."""
-        for held in self._waiting.values():
-            held.reading = 0
 
     def take(self, is_due: Callable[[HeldCall], bool] = lambda _held: True) -> list[HeldCall]:
         """Remove and return the calls that need not wait any more."""

@@ -5,7 +5,7 @@ answer it. The supervisor decides when there is a connection, `time_limit` how l
 """
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,14 +19,13 @@ from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
-from search_mcp.model.calls import Call, CallLater, Outcome, Retry
+from search_mcp.model.calls import Call, CallLater, Outcome, Result
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.inflight import Fate, RequestFailure
-from search_mcp.wire.pending import Pending, unheard
-from search_mcp.wire.structs import replace
+from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
+from search_mcp.wire.structs import Struct, field, replace
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from search_mcp.backends.remote.user_login import UserLogin
 
 Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
-"""By what was subscribed to: a resource's URI or a task's id."""
-_LIST_OF = {
+"""By what one client subscribed to: a resource's URI or a task's id."""
+_COMPARED = {
     Action.CALL_TOOL: Kind.TOOLS,
     Action.GET_PROMPT: Kind.PROMPTS,
     Action.COMPLETE_PROMPT: Kind.PROMPTS,
@@ -44,6 +43,13 @@ _LIST_OF = {
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
 _UNDONE_BY = {done: undone for undone, done in _UNDOES.items()}
 _SUBSCRIBING = frozenset(_UNDONE_BY)
+
+
+class Left(Struct, frozen=True):
+    """The subscriptions and waiting calls that a client had at a server when it left."""
+
+    subscriptions: Subscriptions = field(default_factory=dict)
+    held: Sequence[HeldCall] = ()
 
 
 class ServerCalls:
@@ -63,9 +69,11 @@ class ServerCalls:
         self._availability, self._known, self._idleness = availability, known, idleness
         known.on_compared = self.release
         known.on_failed = self._refuse_waiting
-        self._subscriptions: Subscriptions = {}  # made again on every connection
+        # Made again on every connection: by what was subscribed to, the call of each client session that did.
+        self._subscriptions: dict[tuple[Action, str], dict[object, Call]] = {}
         self._held = HeldCalls()
-        self._takers: weakref.WeakSet[ServerCalls] = weakref.WeakSet()  # those that waiting calls were given to
+        self.successors: weakref.WeakSet[ServerCalls] = weakref.WeakSet()
+        """Those of edited entries, which waiting calls were given to."""
         self._login: UserLogin | None = None  # since one was missing
         self.filled: ServerConfig | None = None
         """The entry with the values of its sources of secrets, since its last start; `None` if it has none."""
@@ -95,23 +103,24 @@ class ServerCalls:
             call.reply(self._not_running("it does not read its input, and much waits already"))
             return
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
-        if seconds is not None or at_most is not None:
-            call = limited(call, seconds, at_most, self._later, partial(self._late, self._held))
-        self._pass_on(call, target)
+        if seconds is None and at_most is None:
+            return self._pass_on(call, target)
+        limited = Limited(call, seconds, at_most, self._later, self._late)
+        limited.cancel_backend = self._pass_on(limited.call, target)
+        return limited.cancel
 
     def _without_secrets(self, outcome: Outcome | None) -> Outcome | None:
         """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
         return PeerError(redacted(outcome.error, self._config.secrets)) if isinstance(outcome, PeerError) else outcome
 
-    def _late(self, held: HeldCalls, reply: Pending[Outcome], how: str) -> WireError:
+    def _late(self, call: Call, how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
-        if (
-            reply in held
-            or self._is_held_elsewhere(reply)
-            or (self._login is not None and reply in self._login.waiting)
-        ):
-            return self._not_running(self._availability.reason or how)
-        return Lost(self.name, how)
+        return self._not_running(self._availability.reason or how) if self.is_holding(call) else Lost(self.name, how)
+
+    def is_holding(self, call: Call) -> bool:
+        """Return whether a call waits here, or at the server of the edited entry."""
+        waits_for_login = self._login is not None and call in self._login.waiting
+        return call in self._held or waits_for_login or any(each.is_holding(call) for each in self.successors)
 
     def _not_running(self, reason: str) -> WireError:
         return NotRunning(self.name, self._availability.state, reason)
@@ -157,10 +166,20 @@ class ServerCalls:
             return
         self._idleness.interrupt()
         if call.action in _SUBSCRIBING:
-            self._subscriptions[call.action, target] = call
-        elif call.action in _UNDOES:
-            self._subscriptions.pop((_UNDOES[call.action], target), None)
-        dialect.submit(call, target)
+            subscribers = self._subscriptions.setdefault((call.action, target), {})
+            subscribers[call.caller.session] = replace(call, reply=_ignore)
+        elif call.action in _UNDOES and self._is_wanted_without(call.caller.session, _UNDOES[call.action], target):
+            call.reply(Result({}))
+            return cancel_nothing
+        return dialect.submit(call, target)
+
+    def _is_wanted_without(self, session: object, action: Action, target: str) -> bool:
+        """Forget a client's subscription; return whether another client has it, too."""
+        subscribers = self._subscriptions.pop((action, target), {})
+        subscribers.pop(session, None)
+        if subscribers:
+            self._subscriptions[action, target] = subscribers
+        return bool(subscribers)
 
     # From the supervisor
 
@@ -170,8 +189,8 @@ class ServerCalls:
 
     def subscribe_again(self, dialect: BackDialect) -> None:
         """Make every subscription on a new connection."""
-        for (_, target), subscription in self._subscriptions.items():
-            dialect.submit(replace(subscription, reply=unheard()), target)
+        for (_, target), subscribers in self._subscriptions.items():
+            dialect.submit(next(iter(subscribers.values())), target)
 
     def release(self) -> None:
         """Start the calls that waited for the server or for its list."""
@@ -261,71 +280,43 @@ class ServerCalls:
         for held in self._login.take():
             self._pass_on(held.call, held.target)
 
-    # Calls that move to another server
+    # From the leases
 
-    def succeed(self, predecessor: "ServerCalls") -> None:
-        """Take over the subscriptions and waiting calls of the server of the entry before an edit."""
-        self._subscriptions, self._held = predecessor.hand_over()
-        self._held.wait_for_another_server()
-        if self._held:
-            self._availability.wanted.set()
-
-    def hand_over(self) -> tuple[Subscriptions, HeldCalls]:
-        """Give up the subscriptions and waiting calls."""
-        held, self._held = self._held, HeldCalls()
+    def hand_over(self, session: object) -> Left:
+        """Give up the subscriptions and waiting calls of one client."""
+        theirs = {
+            key: subscribers[session] for key, subscribers in self._subscriptions.items() if session in subscribers
+        }
+        for action, target in theirs:
+            self._is_wanted_without(session, action, target)
+        held = self._held.take(lambda each: each.call.caller.session is session)
         if self._login is not None:
-            for each in self._login.take():
-                # The edit may have changed the credentials.
-                again = replace(each.call, tried=each.call.tried - {Retry.LOGIN})
-                held.hold(again, each.target)
-        return self._subscriptions, held
+            for each in self._login.take(session):
+                each.call = replace(each.call, waited_for_login=False)  # the edit may have changed the credentials
+                held.append(each)
+        return Left(theirs, held)
 
-    def give_to(self, taker: "ServerCalls", is_leaving: Callable[[Call], bool]) -> None:
-        """Have another server serve the subscriptions and waiting calls of some clients."""
-        self._takers.add(taker)
-        taker.take_over(*self.hand_over_of(is_leaving))
-
-    def hand_over_of(self, is_leaving: Callable[[Call], bool]) -> tuple[Subscriptions, list[HeldCall]]:
-        """Give up the subscriptions and waiting calls of some clients."""
-        leaving = {key: call for key, call in self._subscriptions.items() if is_leaving(call)}
-        for key in leaving:
-            del self._subscriptions[key]
-        return leaving, self._held.take(lambda held: is_leaving(held.call))
-
-    def take_over(self, subscriptions: Subscriptions, held: list[HeldCall]) -> None:
-        """Serve subscriptions and waiting calls that another server gave up."""
-        for key, call in subscriptions.items():
-            if key not in self._subscriptions:
-                self._pass_on(call, key[1])
-        for each in held:
-            self._pass_on(each.call, each.target)
-
-    def renew(self, subscriptions: Subscriptions) -> None:
-        """Make subscriptions of clients that come from another server, now or once there is a connection."""
-        for key, call in subscriptions.items():
-            if key in self._subscriptions:
-                continue
-            if self._availability.dialect is None:
-                self._subscriptions[key] = call
-                self._availability.wanted.set()
-            else:
-                self._pass_on(call, key[1])
-
-    def is_holding(self, reply: Pending[Outcome]) -> bool:
-        """Return whether the call with this reply waits here, or where it was given to."""
-        return reply in self._held or self._is_held_elsewhere(reply)
-
-    def _is_held_elsewhere(self, reply: Pending[Outcome]) -> bool:
-        return any(each.is_holding(reply) for each in self._takers)
-
-    def keep(self, subscriptions: Subscriptions) -> None:
-        """Make subscriptions again on later connections; on this one they are made already."""
-        self._subscriptions.update(subscriptions)
-
-    def undo(self, subscriptions: Subscriptions) -> None:
-        """End subscriptions of clients that are gone, if there is a connection on which they were made."""
+    def take_over(self, predecessor: "ServerCalls", left: Left) -> None:
+        """Serve what a client left at the server of the entry before an edit."""
+        predecessor.successors.add(self)
         dialect = self._availability.dialect
-        if dialect is None:
-            return
+        for key, call in left.subscriptions.items():
+            is_new = key not in self._subscriptions
+            self._subscriptions.setdefault(key, {})[call.caller.session] = call
+            if is_new and dialect is not None:
+                dialect.submit(call, key[1])
+            elif dialect is None:
+                self._availability.wanted.set()
+        for each in left.held:
+            each.cancel = self._pass_on(each.call, each.target)
+
+    def end(self, subscriptions: Subscriptions) -> None:
+        """End the subscriptions of a client that left, except those that other clients have, too."""
+        dialect = self._availability.dialect
         for (action, target), call in subscriptions.items():
-            dialect.submit(Call(_UNDONE_BY[action], target, {}, None, call.caller, unheard()), target)
+            if dialect is not None and (action, target) not in self._subscriptions:
+                dialect.submit(Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=_ignore), target)
+
+
+def _ignore(_outcome: Outcome) -> None:
+    """Ignore an answer that no client waits for."""

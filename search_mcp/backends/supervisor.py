@@ -31,9 +31,8 @@ from search_mcp.backends.opening import (
 from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
 from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.transports import transport_to
-from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.calls import Call, CallLater
+from search_mcp.model.calls import CallLater
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
@@ -67,8 +66,6 @@ class Supervisor:
         self._learnt: list[frozenset[str]] = []  # with those of the sources of secrets, at the last starts
         self._availability = Availability(config.name, self._known, publish, dependencies.clock)
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
-        self.on_filled: Callable[[ServerConfig], bool] = lambda _filled: False
-        """Is told the entry with the values of its sources of secrets; returns whether another server is used."""
         self.calls = ServerCalls(config, self._availability, self._known, self._idleness, publish, later, dependencies)
         self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
         self._ready_at: float | None = None
@@ -114,10 +111,6 @@ class Supervisor:
 
     # From the configuration
 
-    def is_started_like(self, config: ServerConfig) -> bool:
-        """Return whether an edited entry is served by the same process or connection."""
-        return identity.is_started_alike(self._config, config)
-
     def adopt(self, config: ServerConfig) -> None:
         """Use an edited entry that needs no new start."""
         self._written_secrets = config.secrets
@@ -137,11 +130,6 @@ class Supervisor:
         is_wanted = is_given_up if config.startup == "auto" else not self._is_lazy and (is_idle or is_given_up)
         if self._opening is not None and is_wanted:
             self._availability.wanted.set()
-
-    def succeed(self, predecessor: "Supervisor") -> None:
-        """Take over the client's log level, subscriptions and waiting calls from the backend of the entry before."""
-        self.log_level = predecessor.log_level
-        self.calls.succeed(predecessor.calls)
 
     def retire(self) -> None:
         """Record that it is stopped because its entry was edited."""
@@ -164,15 +152,16 @@ class Supervisor:
             self._availability.wanted.set()
 
     def note_session(self) -> None:
-        """Record whether the server keeps state of the connection that it has now, for later processes, too."""
+        """Record whether a remote server keeps state of the connection that it has now, for later starts."""
         connection = self._availability.connection
-        if connection is not None:
+        if connection is not None and connection.is_http:
             has_session = connection.channel.has_session()
             self._known.record_sharing(replace(self._known.sharing, has_session=has_session))
 
     def note_private(self, reason: str) -> None:
-        """Record why clients must not share the server, for later processes, too."""
-        self._known.record_sharing(replace(self._known.sharing, private_because=reason))
+        """Record why clients must not share the server, for later starts."""
+        if not self._known.sharing.private_because:
+            self._known.record_sharing(replace(self._known.sharing, private_because=reason))
 
     def welcome(self) -> None:
         """Try once more for a client that joins, if it was given up."""
@@ -199,7 +188,7 @@ class Supervisor:
         except Exception:  # a bug here must not take the other backends down
             log.exception("! %s: bug while reading what was accepted", self.name)
 
-    async def compare_recalled(self) -> None:
+    async def _compare_recalled(self) -> None:
         """Compare cached lists with the accepted definitions, whenever there are any."""
         while True:
             await self._known.recalled.wait()
@@ -224,10 +213,6 @@ class Supervisor:
         """
         return self._known.opened()
 
-    def submit(self, call: Call, target: str) -> None:
-        """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
-        self.calls.submit(call, target)
-
     def look_again(self, kind: Kind) -> None:
         """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""
         if self._availability.dialect is not None:
@@ -250,10 +235,6 @@ class Supervisor:
         self.log_level = level
         if self._availability.dialect is not None:
             self._availability.dialect.set_log_level(level)
-
-    def prepare_log_level(self, level: str | None) -> None:
-        """Set the level at every start from now on, but not on this connection; `None` sets none."""
-        self.log_level = level
 
     def roots_changed(self) -> None:
         """Announce that the client's roots changed."""
@@ -331,6 +312,7 @@ class Supervisor:
         """Keep it running while it is wanted; cancelled, stop it and return."""
         async with anyio.create_task_group() as self.calls.tasks:
             self._restarts.follow(self.calls.tasks)
+            self.calls.tasks.start_soon(self._compare_recalled)
             await self._run()
 
     async def _run(self) -> None:
@@ -467,7 +449,7 @@ class Supervisor:
             raise EndedError(filled.problem)
         filled = replace(filled, secrets=self._config.secrets)
         self.calls.filled = filled
-        if self._availability.state is State.STOPPING or self.on_filled(filled):
+        if self._availability.state is State.STOPPING:
             await anyio.sleep_forever()  # our own end follows
         return filled
 

@@ -7,7 +7,6 @@ a server are refused, and the lists that one command caches are good for the nex
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -39,7 +38,6 @@ from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
 from search_mcp.own_tools.own_tools import OwnTools
 from search_mcp.own_tools.wanted import Wanted
-from search_mcp.pool.lease import PooledBackends
 from search_mcp.pool.pool import Pool
 from search_mcp.wire import payload
 from search_mcp.wire.pending import Pending
@@ -247,15 +245,16 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        pool = Pool(later) if config.settings.engine == "shared" else None
+        # Shared with no client; but then its servers say whether clients of an engine share them.
+        pool = Pool(later, is_shared=config.settings.engine == "shared")
         session, aggregator = _assemble(config, profile, open_cache, left_alone, pool)
 
         async def with_backends() -> _Answer:
-            async with pool.running() if pool is not None else nullcontext(), aggregator.running():
+            async with pool.running(), aggregator.running():
                 session.start()
                 return await work(session)
 
-        return await interruptible(with_backends, aggregator.terminate, aggregator.abort)
+        return await interruptible(with_backends, pool.terminate, pool.abort)
 
     return unwrapped(lambda: anyio.run(main))
 
@@ -279,7 +278,7 @@ def read_cache(
     """Run a function with the cached servers, after another one that may wait; none is started."""
 
     async def main() -> _Answer:
-        session, aggregator = _assemble(config, profile, CachedLists, {}, runs=False)
+        session, aggregator = _assemble(config, profile, CachedLists, {}, Pool(later), runs=False)
         session.read_cache()
         await aggregator.compare_recalled()
         if prepare is not None:
@@ -295,7 +294,7 @@ def _assemble(
     profile: Profile | None,
     open_cache: Callable[[Path], CommandCache],
     left_alone: Mapping[str, Status],
-    pool: Pool | None = None,
+    pool: Pool,
     *,
     runs: bool = True,
 ) -> tuple[Session, Aggregator]:
@@ -313,10 +312,8 @@ def _assemble(
         trust=TrustStore(trust_folder()),
         run_blocking=run_in_thread if runs else run_in_place,
     )
-    # With a pool, the servers say whether clients share them.
-    backends = PooledBackends(pool, dependencies) if pool is not None else None
-    aggregator = Aggregator(adapted, dependencies, backends)
-    return Session(config, aggregator, aggregator.open_session(patient), cache, left_alone, runs=runs), aggregator
+    aggregator = Aggregator(adapted, dependencies, pool, patient)
+    return Session(config, aggregator, aggregator.session, cache, left_alone, runs=runs), aggregator
 
 
 def _patience(config: Config) -> float:

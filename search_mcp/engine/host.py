@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
 
@@ -34,19 +34,15 @@ from search_mcp.folders import cache_folder
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.ending_signals import TERMINATION_SECONDS
 from search_mcp.fronts.serve import SILENCE_SECONDS, Client, attend
-from search_mcp.gateway.aggregator import Aggregator, later, load_own_results
+from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.gateway.session import Session
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
-from search_mcp.pool.lease import PooledBackends
 from search_mcp.pool.pool import Pool
 from search_mcp.pool.pooled_server import PooledServer
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
-
-if TYPE_CHECKING:
-    from search_mcp.results.kept_results import KeptResults
 
 log = logging.getLogger(__name__)
 
@@ -130,11 +126,6 @@ def _facts_of(status: Status) -> Json:
     return {"name": status.server, "state": status.state.value, **{key: value for key, value in known.items() if value}}
 
 
-def _facts(server: PooledServer) -> Json:
-    status = replace(server.supervisor.status, sharing=server.describe_sharing())
-    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
-
-
 class Host:
     """All clients of this process."""
 
@@ -150,8 +141,8 @@ class Host:
         self.file_queue = FileQueue()
         # One of each: a spawner starts a shell, which lives as long as this process.
         self._dependencies = dependencies_of_user(self.file_queue)
-        self._kept_results: KeptResults | None = None
-        self._pool = Pool(later)
+        self._results = ProcessResults()
+        self._pool = Pool(later, is_shared=True)
         self._watches = Watches()
         self._config: str | None = None
         self._started = time.time()
@@ -191,7 +182,6 @@ class Host:
                 connection.close()
 
     def _status(self) -> Json:
-        servers = [_facts(each) for each in self._pool.servers]
         clients = [
             {
                 "name": hosted.name,
@@ -210,8 +200,12 @@ class Host:
             "since": self._started,
             "config": self._config,
             "clients": clients,
-            "servers": servers,
+            "servers": [self._facts(each) for each in self._pool.servers],
         }
+
+    def _facts(self, server: PooledServer) -> Json:
+        status = replace(server.supervisor.status, sharing=self._pool.describe_sharing(server))
+        return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
 
     # Clients
 
@@ -225,16 +219,9 @@ class Host:
             self._pool.terminate()
             asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.abort)
 
-    def _load_kept_results(self) -> "KeptResults":
-        """Give the files of shortened results, which belong to the clients of this process."""
-        if self._kept_results is None:
-            self._kept_results = load_own_results()
-        return self._kept_results
-
     def finish(self) -> None:
         """Delete the shortened results, and wait for file operations, for a short time."""
-        if self._kept_results is not None:
-            self._kept_results.end()
+        self._results.end()
         self.file_queue.finish()
 
     def stop(self) -> None:
@@ -243,8 +230,6 @@ class Host:
         self._newcomers.put_nowait(None)
 
     def _end(self, hosted: Hosted) -> None:
-        hosted.aggregator.terminate()
-        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.aggregator.abort)
         self._signals.append(signal.SIGTERM)
         hosted.client.signalled.set()
         hosted.client.end()
@@ -283,11 +268,16 @@ class Host:
         cache = await _read_ahead(config.servers, dependencies)
         if self._is_ending:
             return
-        source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
-        aggregator = Aggregator(config, dependencies, source, self._load_kept_results)
-        client = Client(aggregator)
-        session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
-        limit = config.settings.max_message_bytes
+        aggregator = Aggregator(
+            config,
+            replace(dependencies, cache=cache),
+            self._pool,
+            BY_NAME[profile_name] if profile_name is not None else None,
+            results=self._results,
+            shared_folder=str(opened.follow.path.parent),
+        )
+        client, session = Client(aggregator), aggregator.session
+        limit, first_id = config.settings.max_message_bytes, first["first_id"]
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from search_mcp import logs
+from search_mcp.backends.dependencies import dependencies_of_user
 from search_mcp.backends.process.launching import without_threads
 from search_mcp.backends.process.reaper import last_resort
+from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import (
@@ -35,10 +37,12 @@ from search_mcp.config.watches import Watches
 from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
-from search_mcp.gateway.aggregator import Aggregator
+from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
+from search_mcp.pool.pool import Pool
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
+from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
     from search_mcp.config.subset import Subset
@@ -119,7 +123,11 @@ async def serve(
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
-    aggregator = Aggregator(config) if isinstance(config, Config) else None
+    files, pool, results = FileQueue(), Pool(later), ProcessResults()
+    aggregator: Aggregator | None = None
+    if isinstance(config, Config):
+        dependencies = replace(dependencies_of_user(files), max_message_bytes=config.settings.max_message_bytes)
+        aggregator = Aggregator(config, dependencies, pool, profile, results=results)
     client = Client(aggregator)
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
@@ -129,17 +137,19 @@ async def serve(
         await client.ended.wait()
         await _close(writer, client, LAST_BYTES_SECONDS)
         return 2
-    session = aggregator.open_session(profile)
-    front = client.front = Front(session, writer.write, config.settings.max_message_bytes)
-    session.tell_front = front.tell
+    front = client.front = Front(aggregator.session, writer.write, config.settings.max_message_bytes)
+    aggregator.session.tell_front = front.tell
     with contextlib.ExitStack() as signals:
-        received = signals.enter_context(_signals(aggregator, client))
+        received = signals.enter_context(_signals(pool, client))
         # Backends start when the client opens, and their modules take longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         last_resort()  # from here on, messages of servers are handled
-        following = partial(follow_edits, follow, aggregator, config, log_to, Watches(), subset=subset)
-        await attend(aggregator, client, front, writer, received, following)
+        following = partial(follow_edits, follow, aggregator, config, log_to, subset=subset)
+        async with pool.running():
+            await attend(aggregator, client, front, writer, received, following)
+        results.end()
+        files.finish()
     return 128 + received[0] if received else 0
 
 
@@ -189,7 +199,7 @@ async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(aggregator: Aggregator, client: Client) -> Iterator[list[int]]:
+def _signals(pool: Pool, client: Client) -> Iterator[list[int]]:
     """End on a signal: the first terminates the backends at once, the second kills them.
 
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
@@ -199,10 +209,10 @@ def _signals(aggregator: Aggregator, client: Client) -> Iterator[list[int]]:
     def on_signal(number: int) -> None:
         received.append(number)
         if len(received) == 1:
-            aggregator.terminate()
-            loop.call_later(TERMINATION_SECONDS, aggregator.abort)
+            pool.terminate()
+            loop.call_later(TERMINATION_SECONDS, pool.abort)
         else:
-            aggregator.abort()
+            pool.abort()
         client.signalled.set()
         client.end()
 

@@ -7,23 +7,21 @@ the servers it changed. The backends may be leases of servers that other clients
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from functools import cached_property
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from search_mcp.backends.dependencies import Dependencies, dependencies_of_user
-from search_mcp.background import FileQueue
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.catalog.profiles import Profile
-from search_mcp.config.schema import Config
-from search_mcp.dialects import CatalogChanged
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import model_folder, results_folder
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
-from search_mcp.pool.running import AggregatedBackend, BackendSource, OwnBackends, Running
+from search_mcp.pool.lease import Lease
+from search_mcp.pool.pool import Pool
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -43,54 +41,45 @@ class Aggregator:
     def __init__(
         self,
         config: Config,
-        dependencies: Dependencies | None = None,
-        source: BackendSource | None = None,
-        load_kept_results: "Callable[[], KeptResults] | None" = None,
+        dependencies: Dependencies,
+        pool: Pool,
+        profile: Profile | None = None,
+        *,
+        results: "ProcessResults | None" = None,
+        shared_folder: str | None = None,
     ) -> None:
-        """`source` makes the backends; without it, they belong to this aggregator alone.
+        """`profile` is the one that the client was started with, if any.
 
-        `load_kept_results` gives the files of shortened results, which other aggregators may use, too. Without it, an
-        aggregator that is given its dependencies shortens no results, and any other has files of its own.
+        Without `results`, no result is shortened. Entries with `"share": true` start in `shared_folder`.
         """
-        self._has_own_results = load_kept_results is None and dependencies is None
-        self._load_kept_results = load_own_results if self._has_own_results else load_kept_results
-        self._own_file_queue = FileQueue()  # of an aggregator that is given no dependencies
-        self._dependencies = dependencies or replace(
-            dependencies_of_user(self._own_file_queue), max_message_bytes=config.settings.max_message_bytes
-        )
-        self.file_queue = self._dependencies.file_queue
-        self._source = source or OwnBackends(later, self._dependencies)
+        self._dependencies, self._pool, self._shared_folder = dependencies, pool, shared_folder
+        self._results = results
+        self.file_queue = dependencies.file_queue
         self._meaning_source: MeaningSource | None = None
-        self.servers = Servers(self._dependencies.clock, self._source.in_common, self._meanings)
-        self._problems = ProblemLog(self.servers, later)
-        self._session: Session | None = None  # while the client is there
+        self.servers = Servers(dependencies.clock, pool.in_common, self._meanings)
+        self._problems = ProblemLog(self.servers, pool.later)
         self._opening: Opening | None = None
         self._log_level: str | None = None
-        self._running: dict[str, Running] = {}
-        self._retiring: dict[str, Running] = {}  # stopped by an edit, and possibly not ended yet
+        self._leases: dict[str, Lease] = {}
+        self._retired: dict[str, Lease] = {}  # ended by an edit; their entries may come back
         self._usage_queue: UsageQueue | None = None
         self._tasks: TaskGroup | None = None
         self._paused = False
+        self.session = Session(self, profile, pool.later)
         self._put_in_place(config)
+        self._on_change()
 
     @property
-    def backends(self) -> list[AggregatedBackend]:
+    def backends(self) -> list[Lease]:
         """The backends there are, in the order of the configuration."""
-        return [running.backend for running in self._running.values()]
+        return list(self._leases.values())
 
-    @cached_property
+    @property
     def kept_results(self) -> "KeptResults | None":
         """The files of shortened results, loaded with the first limited call; `None` in commands."""
-        return self._load_kept_results() if self._load_kept_results is not None else None
+        return self._results.load() if self._results is not None else None
 
     # The client
-
-    def open_session(
-        self, profile: Profile | None = None, tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None
-    ) -> Session:
-        """Make the session of the client, once; `profile` is the one that the client was started with, if any."""
-        self._session = session = Session(self, profile, later, tell_front)
-        return session
 
     @property
     def usage_queue(self) -> "UsageQueue | None":
@@ -99,29 +88,22 @@ class Aggregator:
         if self._usage_queue is None and path is not None:
             from search_mcp.usage.queue import UsageQueue
 
-            self._usage_queue = UsageQueue(path, there.file_queue, later, there.clock, there.wall_clock)
+            self._usage_queue = UsageQueue(path, there.file_queue, self._pool.later, there.clock, there.wall_clock)
         return self._usage_queue
 
     def _finish_usage(self) -> None:
         """Have the last tool calls recorded."""
-        if self._session is not None:
-            self._session.finish_usage()
+        self.session.finish_usage()
         if self._usage_queue is not None:
             self._usage_queue.flush()
 
-    def others(self, server: str) -> Iterator[Session]:
-        """Give the sessions of the other clients that use a server."""
-        if (running := self._running.get(server)) is not None:
-            yield from self._source.other_sessions(running.backend)
+    def is_task_of_another(self, server: str, task: str) -> bool:
+        """Return whether another client of a server has a task, by the server's own id."""
+        return server in self._leases and self._leases[server].is_task_of_another(task)
 
     def is_alone(self, server: str) -> bool:
         """Return whether a server has, and had, no other client."""
-        running = self._running.get(server)
-        return running is None or not self._source.was_shared(running.backend)
-
-    def leave(self) -> None:
-        """Forget the client, which has ended."""
-        self._session = None
+        return server not in self._leases or self._leases[server].was_alone
 
     def recall(self, opening: Opening) -> None:
         """Publish what is remembered of the backends for such a client, unless they were opened; start nothing."""
@@ -148,8 +130,7 @@ class Aggregator:
     def tell(self, news: News) -> None:
         """Record a backend's news, and pass it to the client if it is meant for it."""
         if isinstance(news, ListChanged):
-            if self._session is not None:
-                self._session.on_list(news)
+            self.session.on_list(news)
             self.servers.catalog.put(news.server, news.kind, news.page)
         # "The notification includes the full task object", with its result. In a notification of a task that no client
         # follows, a server could mention URIs without having been called.
@@ -158,12 +139,11 @@ class Aggregator:
             log_contested(resources, news.server)
         if isinstance(news, ListChanged | StateChanged):
             self._on_change()
-        elif self._session is not None:
-            self._session.on_news(news)
+        else:
+            self.session.on_news(news)
 
     def _on_change(self) -> None:
-        if self._session is not None:
-            self._session.on_change()
+        self.session.on_change()
         self._problems.on_change()
 
     def note_broken_edit(self, error: str | None) -> None:
@@ -174,22 +154,19 @@ class Aggregator:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the backends' tasks; at the end stop all backends at the same time."""
+        """Serve the client; at the end, give up all backends."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            for running in self._running.values():
-                tasks.start_soon(running.run, None)
             try:
                 yield
             finally:
                 self._tasks = None
-                for backend in self.backends:
-                    self._source.release(backend)
+                for lease in self._leases.values():
+                    lease.leave()
                 tasks.cancel_scope.cancel()
-                self._forget_results()
+                self.session.state.forget_results()
                 self.end_meanings()
         self._finish_usage()
-        self._own_file_queue.finish()
 
     def _meanings(self) -> "Meanings | None":
         """Return the meanings of queries as the configuration has it now; `None` for a search by words alone."""
@@ -199,8 +176,10 @@ class Aggregator:
                 return None
             from search_mcp.own_tools.meaning_source import MeaningSource
 
-            meanings = self._source.in_common.meanings
-            self._meaning_source = MeaningSource(meanings, later, self._dependencies, self._start_soon)
+            pool = self._pool
+            self._meaning_source = MeaningSource(
+                pool.in_common.meanings, pool.later, self._dependencies, self._start_soon
+            )
         return self._meaning_source.of(self._config)
 
     def _start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
@@ -226,55 +205,49 @@ class Aggregator:
             if address is not None and address.unfilled is not None:
                 await self._meaning_source.fill(address)
 
-    def _forget_results(self) -> None:
-        if self._session is not None:
-            self._session.state.forget_results()
-        if self._has_own_results and (kept := self.__dict__.get("kept_results")) is not None:
-            kept.end()
-
     def reconfigure(self, config: Config) -> None:
         """Apply an edited configuration; calls of servers that it does not change go on."""
-        before = dict(self._running)
-        stopped = self._put_in_place(config)
-        for name, running in stopped.items():
+        before = dict(self._leases)
+        for name, lease in self._put_in_place(config).items():
             log.info("= %s: stopped, because the configuration changed", name)
-            running.backend.retire()
-            running.stop()
-            self._retiring[name] = running
-        for name, running in self._running.items():
-            if before.get(name) is not running and self._tasks is not None:
-                predecessor = before.get(name) or self._retiring.pop(name, None)
-                self._tasks.start_soon(running.run, predecessor)
-                if predecessor is not None:
-                    self._source.succeed(running.backend, predecessor.backend)
-                if self._opening is not None:
-                    running.backend.open(self._opening)
+            lease.retire()
+            self._retired[name] = lease
+        for name, lease in self._leases.items():
+            if before.get(name) is not lease and self._opening is not None:
+                lease.open(self._opening, self._retired.pop(name, None))
+        for lease in self._retired.values():
+            lease.refuse_waiting()
+        self._on_change()
 
-    def _put_in_place(self, config: Config) -> dict[str, Running]:
-        """Make backends for new entries and for those started differently; return the backends to be stopped."""
+    def _put_in_place(self, config: Config) -> dict[str, Lease]:
+        """Make backends for new entries and for those started differently; return the backends to be ended."""
         self._config = config
-        before, self._running = self._running, {}
+        before, self._leases = self._leases, {}
         for server in config.servers:
             if not server.may_run:
                 continue
-            running = before.get(server.name)
-            if running is not None and running.backend.is_started_like(server):
-                running.backend.adopt(server)
-                self._running[server.name] = before.pop(server.name)
+            lease = before.get(server.name)
+            if lease is not None and lease.is_started_like(server):
+                lease.adopt(server)
+                self._leases[server.name] = before.pop(server.name)
             else:
-                backend = self._source.make(server, self.tell, lambda: self._session)
-                if self._log_level is not None:
-                    backend.set_log_level(self._log_level)
-                if self._paused:
-                    backend.pause_reading()
-                self._running[server.name] = Running(backend)
-        self.servers.configure(config, {each.name: each for each in self.backends})
-        if self._session is not None:
-            self._session.configure()
+                self._leases[server.name] = self._lease(server)
+        self.servers.configure(config, self._leases)
+        self.session.configure()
         if self._meaning_source is not None:
             self._meaning_source.of(config)
-        self._on_change()
         return before
+
+    def _lease(self, server: ServerConfig) -> Lease:
+        dependencies = self._dependencies
+        if server.share and self._shared_folder is not None:
+            dependencies = replace(dependencies, folder=self._shared_folder)
+        lease = Lease(self._pool, server, dependencies, self.session, self.tell)
+        if self._log_level is not None:
+            lease.set_log_level(self._log_level)
+        if self._paused:
+            lease.pause_reading()
+        return lease
 
     async def look_at_trust(self) -> None:
         """Read again what the user has accepted."""
@@ -284,7 +257,7 @@ class Aggregator:
     async def compare_recalled(self) -> None:
         """Compare the remembered lists of the backends with the accepted ones; no backend has to run."""
         for backend in self.backends:
-            await backend.compare_recalled_now()
+            await backend.compare_recalled()
 
     def tidy(self) -> None:
         """Delete remembered lists that were not used for months, and results that killed processes left.
@@ -293,7 +266,7 @@ class Aggregator:
         """
         if self._dependencies.cache is not None:
             self._dependencies.cache.prune(self._dependencies.wall_clock())
-        if self._load_kept_results is not None and (folder := results_folder()).is_dir():
+        if self._results is not None and (folder := results_folder()).is_dir():
             from search_mcp.results.kept_results import KeptFiles
 
             KeptFiles(folder).sweep()
@@ -309,24 +282,31 @@ class Aggregator:
         for backend in self.backends:
             backend.resume_reading()
 
-    def terminate(self) -> None:
-        """Ask all servers to end now; none is started again."""
-        for running in (*self._running.values(), *self._retiring.values()):
-            running.terminate()
-
-    def abort(self) -> None:
-        """End all servers by force."""
-        for running in (*self._running.values(), *self._retiring.values()):
-            running.abort()
-
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
     """Call a function after some seconds; return what cancels that."""
     return asyncio.get_running_loop().call_later(seconds, act).cancel
 
 
-def load_own_results() -> "KeptResults":
-    """Load the files of the shortened results of this process."""
+class ProcessResults:
+    """The files of the shortened results of this process, made with the first of them."""
+
+    def __init__(self, make: "Callable[[], KeptResults] | None" = None) -> None:
+        self._make = make or _make_kept_results
+        self._kept: KeptResults | None = None
+
+    def load(self) -> "KeptResults":
+        if self._kept is None:
+            self._kept = self._make()
+        return self._kept
+
+    def end(self) -> None:
+        """Delete the results, if there are any."""
+        if self._kept is not None:
+            self._kept.end()
+
+
+def _make_kept_results() -> "KeptResults":
     from search_mcp.results.kept_results import make_kept_results
 
     return make_kept_results()

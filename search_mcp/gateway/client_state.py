@@ -1,6 +1,6 @@
 """The state of one client, on which the outcome of its calls and the news it gets depend."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,17 +26,17 @@ class ClientState:
         presentation: Presentation,
         lists: AwaitedLists,
         load_own_tools: "Callable[[], OwnTools]",
-        others: Callable[[str], "Iterable[ClientState]"],
+        is_task_of_another: Callable[[str, str], bool],
         is_alone: Callable[[str], bool],
         load_results: "Callable[[], ClientResults | None]" = lambda: None,
     ) -> None:
-        """`others` gives the other clients of a server; `is_alone` returns whether it never had another client."""
+        """`is_alone` returns whether a server never had another client."""
         self.presentation, self.lists, self._load_own_tools = presentation, lists, load_own_tools
         self.tasks, self.elicitations = TaskMap(), IdMap()
         self.subscriptions = Subscriptions()
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
-        self._others, self.is_alone = others, is_alone
+        self._is_task_of_another, self.is_alone = is_task_of_another, is_alone
         self._load_results = load_results
         self.listed_unlimited: Collection[str] = ()
         """The servers without a limit of results when the client listed tools last: it knows their output schemas."""
@@ -60,23 +60,13 @@ class ClientState:
         """Choose the profile and the limits of a list that this viewer is shown."""
         return self.presentation.audience(viewer)
 
-    def is_subscribed_elsewhere(self, server: str, uri: str) -> bool:
-        """Return whether another client is subscribed to a resource."""
-        return any(other.subscriptions.has(server, uri) for other in self._others(server))
-
-    def is_task_of_another(self, server: str, task: str) -> bool:
-        """Return whether another client has a task and this one has not; `task` is the server's own id."""
-        if self.tasks.known(server, task) is not None:
-            return False
-        return any(other.tasks.known(server, task) is not None for other in self._others(server))
-
     def may_use_task(self, server: str, task: str, *, is_listed: bool) -> bool:
         """Return whether a task may be this client's, of which its own id is all that is known.
 
         A task outlives its client, so it may be of an earlier connection. The ids of a legacy server can be listed
         (`is_listed`), so knowing one proves nothing if other clients use the server, or did.
         """
-        return self.is_alone(server) or not (is_listed or self.is_task_of_another(server, task))
+        return self.is_alone(server) or not (is_listed or self._is_task_of_another(server, task))
 
     def names_task_of_another(self, server: str, message: Fields) -> bool:
         """Return whether a server's message is about a task that may be another client's."""

@@ -13,7 +13,7 @@ from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.tasks import TaskLists
 from search_mcp.gateway.tool_calls import ToolCalls
 from search_mcp.gateway.waiting import WaitingCalls
-from search_mcp.model.calls import Call, CallLater, Result
+from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import (
     DirectoryNotFound,
     PromptNotFound,
@@ -112,17 +112,13 @@ class Router:
             return self._servers.only_server(lambda able: able.completions)
         return self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
 
-    def _subscribe(self, call: Call, server: str) -> None:
-        """Subscribe, or unsubscribe: only the last client's unsubscription is forwarded."""
+    def _subscribe(self, call: Call, server: str) -> Cancel:
         capabilities = self._servers.status(server).capabilities
         if capabilities is not None and not capabilities.subscribe:
             raise method_not_found(f"server {server!r} has no subscriptions")
         if call.action is Action.SUBSCRIBE:
-            self._client.subscriptions.add(call.target, server, call.caller)
-        elif self._client.is_subscribed_elsewhere(server, call.target):
-            call.reply(Result({}))
-            return
-        self._forwarding.forward(server, call, call.target)
+            self._client.subscriptions.add(call.target, server)
+        return self._forwarding.forward(server, call, call.target)
 
     # Skills
 

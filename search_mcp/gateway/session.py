@@ -5,7 +5,7 @@ and elicitations. A client that is alone gets everything that a server sends, as
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -62,8 +62,8 @@ class ClientAggregator(Protocol):
         """The files of shortened results; `None` if results are not shortened, as in commands."""
         ...
 
-    def others(self, server: str) -> "Iterable[Session]":
-        """Give the sessions of the other clients that use a server."""
+    def is_task_of_another(self, server: str, task: str) -> bool:
+        """Return whether another client of a server has a task, by the server's own id."""
         ...
 
     def is_alone(self, server: str) -> bool:
@@ -83,10 +83,6 @@ class ClientAggregator(Protocol):
         """Tell the backends that the client's roots changed."""
         ...
 
-    def leave(self) -> None:
-        """Forget the client, which has ended."""
-        ...
-
 
 class Session:
     """One client."""
@@ -96,9 +92,8 @@ class Session:
         aggregator: ClientAggregator,
         profile: Profile | None,
         later: CallLater,
-        tell_front: Callable[[News | CatalogChanged], None],
     ) -> None:
-        self.tell_front = tell_front
+        self.tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None
         self.opening: Opening | None = None
         """The opening of the client; `None` before it."""
         self._aggregator, self._servers, self.later = aggregator, aggregator.servers, later
@@ -106,7 +101,7 @@ class Session:
             Presentation(self._servers.spellings, self._servers.settings, profile),
             AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
             self._load_own_tools,
-            lambda server: (other.state for other in aggregator.others(server)),
+            aggregator.is_task_of_another,
             aggregator.is_alone,
             self._load_results,
         )
@@ -146,25 +141,9 @@ class Session:
         """Apply the configuration that the servers have now."""
         self.state.presentation.configure(self._servers.settings)
 
-    def close(self) -> None:
-        """End the session; close its front first, which cancels the client's calls.
-
-        A server gets an unsubscribe request for each resource that no other client is subscribed to.
-        """
-        self._is_closed = True
-        self.finish_usage()
-        self.state.lists.forget_all()
-        self.state.forget_results()
-        self._unlisted.clear()
-        for subscription in self.state.subscriptions.drain():
-            if subscription.server in self._servers.backends:
-                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, unheard())
-                self._unsubscribe(subscription.server, call)
-        self._aggregator.leave()
-
-    def _unsubscribe(self, server: str, call: Call) -> None:
-        if not self.state.is_subscribed_elsewhere(server, call.target):
-            self._servers.backends[server].submit(call, call.target)
+    def has_task(self, server: str, task: str) -> bool:
+        """Return whether a task of a server, by the server's own id, is this client's."""
+        return self.state.tasks.known(server, task) is not None
 
     # The `Gateway` of the front dialects
 

@@ -1,7 +1,7 @@
-"""The servers of all aggregators in a process: each has a lease of each of its servers, and leases may share one.
+"""The servers of a process, and which clients get the same one.
 
-Decides which leases get the same server when a client opens, by the key of its start and by what is known of it. A
-server that turns out to keep state stays with one of its clients, and each other client gets its own (`pooled_server`).
+A client gets a running server if that may be shared and would be started in the same way for it. Otherwise its own is
+started; whether others may use that is decided then, once.
 """
 
 import os
@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.catalog.in_common import InCommon
-from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects import asking
 from search_mcp.model.calls import CallLater
 from search_mcp.model.servers import Opening
 from search_mcp.pool import sharing
-from search_mcp.pool.pooled_server import PooledServer, Tenant
-from search_mcp.pool.sharing import Verdict
+from search_mcp.pool.pooled_server import PooledServer
+from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -32,137 +33,101 @@ LINGER_SECONDS = 300.0
 class Pool:
     """All servers of a process, and the task group that runs them."""
 
-    def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS) -> None:
-        self.later, self.linger_seconds = later, linger_seconds
-        self.lists = EqualLists()
+    def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS, *, is_shared: bool = False) -> None:
+        """`is_shared`: whether the servers may be those of several clients."""
+        self.later, self.is_shared = later, is_shared
         self.in_common = InCommon()
-        self._by_key: dict[bytes, PooledServer] = {}  # those that more clients may get
-        self._running: dict[PooledServer, None] = {}
+        self._linger_seconds = linger_seconds
+        self._lists = EqualLists() if is_shared else None
+        self._servers: dict[PooledServer, None] = {}  # those that are started, or will be soon
         self._tasks: TaskGroup | None = None
         self._secret = os.urandom(sharing.KEY_BYTES)
 
     @property
     def servers(self) -> list[PooledServer]:
         """The servers whose tasks run, in the order of their start."""
-        return list(self._running)
+        return list(self._servers)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the servers' tasks; at the end stop all servers at the same time."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            for server in self._running:
-                server.is_started = True
-                tasks.start_soon(server.run)
+            for server in self._servers:
+                tasks.start_soon(self._run, server)
             try:
                 yield
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
+    async def _run(self, server: PooledServer) -> None:
+        try:
+            await server.run()
+        finally:
+            del self._servers[server]
+
     def terminate(self) -> None:
         """Ask all servers to end now; none is started again."""
-        for server in self._running:
-            server.running.terminate()
+        for server in self._servers:
+            server.supervisor.terminate()
 
     def abort(self) -> None:
         """End all servers by force."""
-        for server in self._running:
-            server.running.abort()
+        for server in self._servers:
+            server.supervisor.abort()
 
     # From the leases
 
-    def place(self, lease: Tenant, opening: Opening) -> None:
-        """Give a lease a running server for such a client: one that others use, or its own, which is started."""
-        own = lease.server
-        wanted = own.opening_for(opening)
-        key: bytes | None = None
-        if lease.config.share is not False:
-            key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
-        found = self._by_key.get(key) if key is not None else None
-        if found is not None:
-            lease.move(found)
-            return
-        own.supervisor.recall(wanted)
-        self._learn(own)
-        own.judge()
-        if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
-            self._by_key[key], own.key, own.opening = own, key, wanted
-        elif lease.config.unfilled is not None and lease.config.share is not False:
-            own.is_placed_later = own.sharing.verdict is not Verdict.PRIVATE
-        own.supervisor.open(wanted)
-        self.start(own)
+    def make(self, config: ServerConfig, dependencies: Dependencies) -> PooledServer:
+        """Make a server of an entry; it is not started."""
+        return PooledServer(config, replace(dependencies, lists=self._lists), self.later, self._linger_seconds)
 
-    def place_filled(self, server: PooledServer, filled: ServerConfig) -> bool:
-        """Place a server whose secrets are known now; return whether its clients use another one instead.
+    def adapted(self, opening: Opening, config: ServerConfig) -> Opening:
+        """Return the opening with which an entry is opened: if clients share it though it may keep roots, without."""
+        if not self.is_shared or not config.share:
+            return opening
+        return replace(opening, capabilities=asking.without_roots(opening.capabilities))
 
-        Secrets are read when the server is about to start, not when the client opens, so the key is known only then.
-        They may be other ones at a later start.
-        """
-        if not server.leases or not server.is_placed_later or server.sharing.verdict is Verdict.PRIVATE:
-            return False
-        lease, *others = server.leases
-        assert lease.opening is not None
-        wanted = server.opening_for(lease.opening)
-        key = sharing.launch_key(filled, lease.dependencies, wanted, self._secret)
-        if key is None or key == server.key:
-            return False
-        self.close_to_others(server)
-        found = self._by_key.get(key)
-        if found is None:
-            self._by_key[key], server.key, server.opening = server, key, wanted
-        if found is None or others:
-            return False
-        lease.join(found)
-        server.end()
-        return True
-
-    def start(self, server: PooledServer) -> None:
-        """Start the task of a server, after the answer to the client that needs it was written."""
-        self._running[server] = None
-        if self._tasks is not None:
-            server.is_started = True
-            self.later(0, partial(self._launch, server))
+    def place(self, own: PooledServer, opening: Opening) -> PooledServer:
+        """Return the server for such a client: a running one that is shared, or its own, which is started."""
+        if self.is_shared:
+            opening, key = self.adapted(opening, own.config), None
+            if own.config.share is not False:
+                key = sharing.launch_key(own.config, own.dependencies, opening, self._secret)
+            found = next((each for each in self._servers if key is not None and each.key == key), None)
+            if found is not None:
+                return found
+            own.share(opening, key)
+        own.open(opening)
+        self._servers[own] = None
+        if self._tasks is not None:  # after the answer to the client that needs it was written
+            self.later(0, partial(self._launch, own))
+        return own
 
     def _launch(self, server: PooledServer) -> None:
         if self._tasks is not None:
-            self._tasks.start_soon(server.run)
-        else:  # the pool ended first
-            server.forget()
+            self._tasks.start_soon(self._run, server)
 
-    def close_to_others(self, server: PooledServer) -> None:
-        """Give the server to no more clients."""
-        if server.key is not None and self._by_key.get(server.key) is server:
-            del self._by_key[server.key]
-        server.key = None
+    def describe_sharing(self, server: PooledServer) -> str | None:
+        """Say whether clients share a server, and why; `None` while that is unknown, and where clients share none."""
+        if not server.why:
+            return None
+        if not server.is_shared:
+            now = server.judge()
+            why = sharing.SHARED_LATER if now.is_shared else now.why
+            return None if now is sharing.UNKNOWN else f"{sharing.NOT_SHARED}: {why}"
+        used = self._shared_processes_of(server)
+        if len(used) > 1:
+            why = sharing.why_apart([each.opening for each in used if each.opening is not None])
+            return f"{sharing.NOT_SHARED} by all: {why}"
+        return f"{f'shared by {server.clients} clients' if server.clients > 1 else 'can be shared'}: {server.why}"
 
-    def forget(self, server: PooledServer) -> None:
-        """Forget a server that ended."""
-        self.close_to_others(server)
-        self._running.pop(server, None)
-
-    def note_private(self, server: PooledServer, why: str) -> None:
-        """Give each client a process of this server of its own from now on."""
-        for each in self._processes_of(server):
-            each.become_private(why)
-
-    def _learn(self, server: PooledServer) -> None:
-        """Apply what was learned of other processes of a server; it may not be written to their file yet."""
-        reasons = (each.supervisor.sharing.private_because for each in self._processes_of(server))
-        if why := next(filter(None, reasons), None):
-            server.supervisor.note_private(why)
-
-    def shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
-        """Return the processes of an entry that clients may share: those in use; if this one is not, the others."""
+    def _shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
+        """Return the processes of an entry that clients share: those in use; if this one is not, the others."""
         return [
             each
-            for each in self._running
-            if each.config.name == server.config.name and each.key is not None
+            for each in self._servers
+            if each.config.name == server.config.name and each.is_shared and not each.is_ending
             if bool(each.clients) == bool(server.clients)
-            if each.sharing.verdict is Verdict.SHARED and not each.is_ending
         ]
-
-    def _processes_of(self, server: PooledServer) -> list[PooledServer]:
-        """Return the processes of one entry, of clients with any folders, variables and capabilities."""
-        entry = server.config.name, identity.cached(server.config)
-        return [each for each in self._running if (each.config.name, identity.cached(each.config)) == entry]

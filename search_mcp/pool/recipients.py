@@ -4,73 +4,52 @@ Lists and states are for all clients, whose sessions choose. A message that may 
 is for no client: it is neither guessed nor given to all.
 """
 
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Collection
 
 from search_mcp.model.names import Era
 from search_mcp.model.servers import LogMessage, News, TaskChanged
-
-if TYPE_CHECKING:
-    from search_mcp.gateway.session import Session
-
-
-class Recipient(Protocol):
-    """The use of a shared server by one aggregator, as far as it decides which news it gets."""
-
-    client: "Callable[[], Session | None]"
-    """Gives its client; `None` once it has left."""
-
-    @property
-    def awaits_log_messages(self) -> bool:
-        """Whether calls are with the server that it may send log messages for."""
-        ...
+from search_mcp.pool.tenant import Tenant
+from search_mcp.wire import payload
 
 
-Lease = TypeVar("Lease", bound=Recipient)
-
-
-class Callers(Generic[Lease]):
+class Callers:
     """The clients that called on one connection, as far as it matters: none, one or several."""
 
     def __init__(self) -> None:
-        self.only: Lease | None = None
+        self.only: Tenant | None = None
         """The only client that ever called, unless it has left."""
         self.are_none = True
 
-    def add(self, lease: Lease) -> None:
+    def add(self, tenant: Tenant) -> None:
         """Record that a client calls."""
-        if self.only is not lease:
-            self.only, self.are_none = lease if self.are_none else None, False
+        if self.only is not tenant:
+            self.only, self.are_none = tenant if self.are_none else None, False
 
-    def forget(self, lease: Lease) -> None:
+    def forget(self, tenant: Tenant) -> None:
         """Record that a client left; it counts as a caller still."""
-        if self.only is lease:
+        if self.only is tenant:
             self.only = None
 
 
-def recipients(news: News, leases: Collection[Lease], callers: Callers[Lease], era: Era | None) -> list[Lease]:
-    """Return the leases whose clients news of a shared server may be for."""
+def recipients(news: News, tenants: Collection[Tenant], callers: Callers, era: Era | None) -> list[Tenant]:
+    """Return the clients that news of a shared server may be for."""
     if isinstance(news, LogMessage):
-        return _recipients_of_log_message(leases, callers, era)
+        return _recipients_of_log_message(tenants, callers, era)
     if isinstance(news, TaskChanged):
-        return [lease for lease in leases if _has_task(lease, news)]
-    return list(leases)
+        task = payload.string(news.params.get("taskId"))
+        return [each for each in tenants if task is not None and each.client.has_task(news.server, task)]
+    return list(tenants)
 
 
-def _recipients_of_log_message(leases: Collection[Lease], callers: Callers[Lease], era: Era | None) -> list[Lease]:
-    """Return the leases whose clients a log message may be for; it does not say which call it belongs to.
+def _recipients_of_log_message(tenants: Collection[Tenant], callers: Callers, era: Era | None) -> list[Tenant]:
+    """Return the clients that a log message may be for; it does not say which call it belongs to.
 
     In the modern era it belongs to a call in progress that wants such messages. A legacy server may send it after the
     answer, too: it is for the only client that ever called, or for all before the first call.
     """
     if era is Era.MODERN:
-        waiting = [lease for lease in leases if lease.awaits_log_messages]
+        waiting = [each for each in tenants if each.awaits_log_messages]
         return waiting if len(waiting) == 1 else []
     if callers.are_none:
-        return list(leases)
+        return list(tenants)
     return [] if callers.only is None else [callers.only]
-
-
-def _has_task(lease: Recipient, news: TaskChanged) -> bool:
-    session = lease.client()
-    return session is not None and session.state.tasks.knows_named(news.server, news.params)

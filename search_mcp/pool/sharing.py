@@ -1,10 +1,10 @@
 """Which clients may use the same server process, or the same connection to a remote server.
 
-Two clients share a server if it is started in the same way for both (`launch_key`), and if it is known to keep nothing
-between calls (`judge`). What a server keeps inside, such as a browser or an active project, no message shows.
+Two clients share a server if it is started in the same way for both (`launch_key`), and if it was known before its
+start to keep nothing between calls (`judge`). What a server keeps inside, such as a browser or an active project, no
+message shows.
 """
 
-import enum
 import hashlib
 from collections.abc import Sequence
 from typing import Final
@@ -28,40 +28,31 @@ KEEPS_NOTHING = (
     "older revision do not share it"
 )
 """The reason for which a server may be shared that is opened in the modern era."""
-
-
-class Verdict(enum.Enum):
-    """Whether clients may share a server."""
-
-    SHARED = "shared"
-    PRIVATE = "one for each client"
-    UNKNOWN = "unknown until it has answered"
+SHARED_LATER = "it was started before its revision was known; clients that connect from now on can share it"
 
 
 class Sharing(Struct, frozen=True):
-    """A verdict, and the reason for it as a clause about the server."""
+    """Whether clients share a server, and the reason as a clause about the server."""
 
-    verdict: Verdict
+    is_shared: bool
     why: str
 
 
-NOT_ASKED: Final = Sharing(Verdict.UNKNOWN, "it has not answered yet")
+UNKNOWN: Final = Sharing(is_shared=False, why="it has not answered yet")
 
 
 def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Sharing:
-    """Decide whether clients may share a server; `era` is `None` while unknown."""
+    """Decide from what is known whether clients may share a server; `era` is `None` if it was never opened."""
     if config.share is not None:
-        return Sharing(Verdict.SHARED if config.share else Verdict.PRIVATE, f'"share" is {_json(config.share)}')
+        return Sharing(config.share, f'"share" is {_json(config.share)}')
     if record.private_because:
-        return Sharing(Verdict.PRIVATE, record.private_because)
+        return Sharing(is_shared=False, why=record.private_because)
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return Sharing(Verdict.SHARED, KEEPS_NOTHING)
+        return Sharing(is_shared=True, why=KEEPS_NOTHING)
     if config.remote is not None and not record.has_session:
-        return Sharing(Verdict.SHARED, "it is remote and has no session")
-    if era is None:
-        return NOT_ASKED
-    return Sharing(Verdict.PRIVATE, "it may keep state between calls")
+        return Sharing(is_shared=True, why="it is remote and has no session")
+    return UNKNOWN if era is None else Sharing(is_shared=False, why="it may keep state between calls")
 
 
 def why_apart(openings: Sequence[Opening]) -> str:
@@ -85,17 +76,30 @@ def _json(value: object) -> str:
 def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Opening, secret: bytes) -> bytes | None:
     """Return a digest of everything that a server is given at its start and in its opening.
 
-    It is `None` if the server cannot start, or if the values of its sources of secrets are not filled in yet. The name
-    of the client is left out: servers should not depend on it. With `secret`, the digest says nothing about the values
-    in it, which may be secrets.
+    It is `None` if the server cannot start. The name of the client is left out: servers should not depend on it. With
+    `secret`, the digest says nothing about the values in it, which may be secrets.
     """
-    if config.problem is not None or config.unfilled is not None:
+    if config.problem is not None:
         return None
     client = [opening.era.value, opening.revision, _capabilities(opening)]
     try:
         start = transport_to(config, dependencies).start()
     except CannotOpenChannelError:
         return None
+    given = [start, _sources(config, dependencies), client]
     # Not as JSON: paths and variables may contain bytes that are no UTF-8, all of which it would write alike.
-    whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, start, client])
+    whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, given])
     return hashlib.blake2b(whole.encode("utf-8", "backslashreplace"), key=secret, digest_size=KEY_BYTES).digest()
+
+
+def _sources(config: ServerConfig, dependencies: Dependencies) -> object:
+    """Return the sources of secrets as they are written, and everything that a command among them is given.
+
+    Their values are read when the server starts, which may be long after this.
+    """
+    if config.unfilled is None:
+        return None
+    sources, places = config.unfilled.sources, config.unfilled.places
+    has_command = any(each.kind == "command" for each in sources)
+    given = [sorted(dependencies.variables.items()), dependencies.folder] if has_command else None
+    return [sources, places.home, places.config_dir, given]

@@ -46,15 +46,9 @@ class Turns:
         later: CallLater,
         pass_on: Callable[[Call, str], None],
         is_alone: Callable[[], bool],
-        is_moved: Callable[[Call, Outcome], bool] = lambda _call, _outcome: False,
     ) -> None:
-        """Make the turns of one client.
-
-        `is_alone` returns whether the server has no other client now; then it is always the client's turn. `is_moved`
-        returns whether a call is to be passed on again instead of being answered.
-        """
+        """`is_alone` returns whether the server has no other client now; then it is always the client's turn."""
         self._server, self._later, self.pass_on, self._is_alone = server, later, pass_on, is_alone
-        self.is_moved = is_moved
         self.is_paused = False
         """Whether the client does not read; then no more of its calls are passed on."""
         self._waiting: dict[Turn, None] = {}
@@ -156,12 +150,9 @@ class Turn(Struct, eq=False):
         report = self.report if self.call.report is not None else None
         self.turns.pass_on(replace(self.call, report=report), self.target)
 
-    def _read(self, outcome: Outcome | None) -> Outcome | None:
-        if outcome is not None and self.turns.is_moved(self.call, outcome):
-            self.begin()
-            return None
-        self.turns.end(self)
-        return outcome
+    def reply(self, outcome: Outcome) -> None:
+        self._end()
+        self.call.reply(outcome)
 
     def report(self, progress: Fields) -> None:
         if not self.turns.drops_progress and self.call.report is not None:

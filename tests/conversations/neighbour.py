@@ -176,7 +176,6 @@ _MEMORY = "it counts the calls in memory"
 _CALLS = "no client may call a server meanwhile"
 _TERMINATED = "only the aggregator of its own client is terminated"
 _LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
-_ROOTS = "its call is sent again at a process of its own, because the server asks for roots: test_isolation"
 _QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
 _UNREAD = "a server is read as long as one of its clients reads"
 _REMEMBERED = "the process of the busy client answers, and is remembered"
@@ -193,7 +192,6 @@ ALONE = {
     "test_a_failed_source_is_named_and_tried_again": "it counts how often a secret is read",
     "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
     "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
-    "test_a_question_outside_of_any_call_goes_to_the_only_client": _CLIENTS,
     "test_a_result_belongs_to_the_client_that_got_it one aggregator": "its clients are on no pool",
     "test_a_search_for_a_skill_that_is_over_is_gone": _MEMORY,
     "test_a_server_of_an_unknown_revision_is_refused_and_not_started_again": "a client that joins has it tried again",
@@ -213,21 +211,16 @@ ALONE = {
     "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
     "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,
     # at a modern server, which is shared
-    "test_a_backend_asks_during_a_call +2026-07-28 roots": _ROOTS,
-    "test_a_backend_asks_several_things_at_once +2026-07-28": _ROOTS,
     "test_a_bug_in_a_list_that_was_waited_for_is_an_internal_error +2026-07-28": "the busy client meets the bug, too",
     "test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_server_away +2026-07-28": (
         "a server that others use and that an edit starts alike goes on"
     ),
     "test_a_legacy_client_gets_log_messages_as_they_are 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_a_legacy_client_that_set_no_level_hears_what_the_server_decides 2025-11-25+2026-07-28": _LOG_LEVELS,
-    "test_a_modern_backend_that_asks_what_it_must_not_fails_the_call roots": _ROOTS,
     "test_a_server_that_an_edit_adds_is_not_read_either_while_the_client_does_not_read +2026-07-28": _UNREAD,
     "test_it_ends_during_a_restart +2026-07-28": _TERMINATED,
     "test_log_messages_pass_as_they_are_whatever_logger_they_name 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_of_a_large_log_message_the_members_that_the_protocol_knows_pass 2025-11-25+2026-07-28": _LOG_LEVELS,
-    "test_several_servers_ask_at_once +2026-07-28": _ROOTS,
-    "test_the_meta_of_a_question_arrives_also_when_it_is_empty +2026-07-28 roots": _ROOTS,
     # at a legacy server
     "test_a_client_that_leaves_answers_the_question_it_was_asked +legacy": _QUESTION,
     "test_a_question_reaches_the_client_whose_call_it_belongs_to +legacy": _QUESTION,

@@ -44,9 +44,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.aggregator import Aggregator, later
-from search_mcp.gateway.session import Session
-from search_mcp.pool.lease import PooledBackends
+from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
 from search_mcp.pool.pool import Pool
 from search_mcp.results.kept_results import KeptFiles, KeptResults
 from search_mcp.results.result_search import search
@@ -79,8 +77,7 @@ class Pair:
         self.pool: Pool | None = None
         self.commands: list[Command] = []
         """Commands of all processes that were started."""
-        self._session: Session | None = None
-        self._sessions: dict[Front, tuple[Face, Session]] = {}
+        self._faces: dict[Front, Face] = {}
         # Of the clients that joined a pool.
         self._aggregators: dict[Front | Neighbour, tuple[Aggregator, anyio.Event, asyncio.Task[None]]] = {}
         self.neighbour = Neighbour(self) if is_beside_a_busy_client else None
@@ -169,23 +166,22 @@ class Pair:
         """Feed bytes from a client to search-mcp."""
         if self._face is None:
             self._face = self._start()
-        face = self._face if front not in self._sessions else self._sessions[front][0]
+        face = self._face if front is None else self._faces.get(front, self._face)
         self.loop.call_soon(face.peer.feed, data)
         self.settle()
         self.lets_neighbour_act()
 
     def lets_neighbour_act(self) -> None:
         """Let the busy client do something, once the first client has opened."""
-        if self.neighbour is None or self._session is None or self.loop.is_running() or self._over:
+        if self.neighbour is None or self.aggregator is None or self.loop.is_running() or self._over:
             return
-        if self._session.opening is not None and not self.neighbour.is_open:
+        if self.aggregator.session.opening is not None and not self.neighbour.is_open:
             self._opens_neighbour(self.neighbour)
         if self.neighbour.is_open:
             self.neighbour.acts()
 
     def _opens_neighbour(self, neighbour: Neighbour) -> None:
-        aggregator = self._join_pool(neighbour, self._world_of(neighbour))
-        session = aggregator.open_session(self.profile)
+        session = self._join_pool(neighbour, self._world_of(neighbour), self.profile).session
         face = Face(session, neighbour.hear, 1 << 20)
         session.tell_front = face.tell
 
@@ -205,22 +201,16 @@ class Pair:
         `world` replaces dependencies of its aggregator.
         """
         front = Front(self, revision, f"front {len(self.others) + 2}")
-        session = self._join_pool(front, world).open_session(profile)
+        session = self._join_pool(front, world, profile).session
         face = Face(session, front.hear, 1 << 20)
         session.tell_front = face.tell
-        self._sessions[front] = face, session
+        self._faces[front] = face
         self.others.append(front)
         return front
 
     def left_by(self, front: Front, seconds: float = 0) -> None:
         """Close the connection of a client that joined; its aggregator may take some time to end."""
-        face, session = self._sessions.pop(front)
-
-        def end() -> None:
-            face.close()
-            session.close()
-
-        self.loop.call_soon(end)
+        self.loop.call_soon(self._faces.pop(front).close)
         self.settle()
         _, ended, task = self._aggregators.pop(front)
         ended.set()
@@ -231,7 +221,7 @@ class Pair:
 
     def cut_off(self, front: Front) -> None:
         """End the aggregator of a client of a pool, without closing its session first."""
-        self._sessions.pop(front)
+        self._faces.pop(front)
         _, ended, task = self._aggregators.pop(front)
         ended.set()
         self.settle()
@@ -310,8 +300,8 @@ class Pair:
 
     def terminates(self) -> None:
         """Send a signal to search-mcp."""
-        assert self.aggregator is not None
-        self.loop.call_soon(self.aggregator.terminate)
+        assert self.pool is not None
+        self.loop.call_soon(self.pool.terminate)
         self.settle()
 
     def edit_of(self, front: Front) -> None:
@@ -342,14 +332,24 @@ class Pair:
         config = Config(servers, Settings(**self.settings), ())
         return config if subset is None else parse(subset).of(config)
 
-    def _aggregator(self, dependencies: Dependencies, source: PooledBackends | None) -> Aggregator:
+    def _aggregator(self, dependencies: Dependencies, profile: Profile | None) -> Aggregator:
         """Make the aggregator of the client that comes next."""
-        made = Aggregator(self._config(self.subset), dependencies, source, self._load_kept_results)
+        assert self.pool is not None
+        made = Aggregator(
+            self._config(self.subset),
+            dependencies,
+            self.pool,
+            profile,
+            results=ProcessResults(self._load_kept_results),
+            shared_folder=CONFIGURATION_FOLDER if self.is_pooled else None,
+        )
         self._subsets[made] = self.subset
         return made
 
     def _server(self, name: str, back: Back) -> ServerConfig:
-        return ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
+        # A modern server is known to keep nothing after its first start only.
+        share = {"share": True} if self.neighbour is not None and back.is_modern else {}
+        return ServerConfig(name=name, command=sys.executable, args=(name,), **{**share, **back.config})
 
     def _dependencies(self) -> Dependencies:
         return Dependencies(
@@ -374,10 +374,9 @@ class Pair:
         faces: list[Face] = []
 
         def start() -> None:  # inside a running loop, as in production
-            self.pool = Pool(later) if self.is_pooled else None
-            source = PooledBackends(self.pool, world, CONFIGURATION_FOLDER) if self.pool is not None else None
-            self.aggregator = self._aggregator(world, source)
-            self._session = session = self.aggregator.open_session(self.profile)
+            self.pool = Pool(later, is_shared=self.is_pooled)
+            self.aggregator = self._aggregator(world, self.profile)
+            session = self.aggregator.session
             face = Face(session, self.front.hear, 1 << 20)
             session.tell_front = face.tell
             faces.append(face)
@@ -392,10 +391,8 @@ class Pair:
     async def _live(self, face: Face) -> None:
         """Run the session as `server.serve` does."""
         assert self.aggregator is not None
-        async with (
-            self.pool.running() if self.pool is not None else anyio.create_task_group(),
-            self.aggregator.running(),
-        ):
+        assert self.pool is not None
+        async with self.pool.running(), self.aggregator.running():
             await self._ended.wait()
             for _, ended, task in self._aggregators.values():
                 ended.set()
@@ -406,15 +403,11 @@ class Pair:
                 await face.peer.answered()
             face.close()
 
-    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any]) -> Aggregator:
-        assert self.pool is not None
+    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any], profile: Profile | None) -> Aggregator:
         aggregators: list[Aggregator] = []
 
         def start() -> None:
-            assert self.pool is not None
-            dependencies = replace(self._world, **world)
-            source = PooledBackends(self.pool, dependencies, CONFIGURATION_FOLDER)
-            aggregators.append(self._aggregator(dependencies, source))
+            aggregators.append(self._aggregator(replace(self._world, **world), profile))
 
         self.loop.call_soon(start)
         self.settle()

@@ -456,9 +456,9 @@ def test_an_edit_that_takes_the_server_away_ends_the_waiting(pair: Pair, folder:
     asked = pair.front.calls("restart_server", server="alpha")
     del pair.backs["alpha"]
     pair.edit()
+    assert asked.result()["isError"] is True
     pair.after(10)
     is_told_of_tools(pair)
-    assert asked.result()["isError"] is True
 
 
 # Several clients
@@ -467,6 +467,7 @@ def test_an_edit_that_takes_the_server_away_ends_the_waiting(pair: Pair, folder:
 @modern_modern
 def test_a_restart_is_for_all_clients_that_share_the_server(pair: Pair, folder: Folder) -> None:
     pair.is_pooled = True
+    pair.alpha.config["share"] = True
     pair.front.opens()
     second = pair.joined_by(pair.front.revision)
     second.opens()

@@ -1,12 +1,13 @@
 """Clients of one server of a pool: what one of them did there, reaches no other one, also after it has left."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from conversations.front import Front
 from conversations.pair import Pair
-from conversations.words import LOG_LEVEL, MODERN, NEWEST_LEGACY, ROOTS, Json, elicit, roots, text
+from conversations.words import LOG_LEVEL, MODERN, NEWEST_LEGACY, ROOTS, Json, roots, text
 
 NOTE: Json = {"uri": "note://one", "name": "one"}
 TASK: Json = {"taskId": "t-1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}
@@ -107,73 +108,31 @@ def test_a_log_message_reaches_the_only_client_whose_calls_want_any(pool: Pair) 
 # Questions
 
 
-@legacy
-def test_a_question_outside_of_a_call_goes_to_no_client_once_there_were_several(pool: Pair) -> None:
-    """It may be about what the client that left has done."""
-    _, second = _two(pool, {"elicitation": {}})
-    pool.left_by(second)
-    pool.alpha.says(id="q", **elicit("Who?"))
-    refused = pool.alpha.next()
-    assert (refused.id, refused.body["error"]["code"]) == ("q", -32600)
-
-
-def _asks_for_roots(pair: Pair, front: Front) -> int:
-    """Have a call of a client ask for its roots; return the process that gets them."""
-    call = front.calls("alpha.echo")
-    asking = pair.alpha.is_called("echo")
-    asking.asks(r=ROOTS)
-    asking.is_over()
-    asking = pair.alpha.is_called("echo")  # at a process of its own, where it is sent again
-    pid = pair.alpha.channel_of(asking.said).pid
-    asking.asks(r=ROOTS)
-    call.is_asked(ROOTS).answers(roots("file:///x"))
-    asking.gets(r=roots("file:///x"))
-    asking.returns(text("x"))
-    call.gets(text("x"))
-    return pid
-
-
 @modern
-def test_a_client_that_a_modern_server_asks_for_roots_gets_its_own(pool: Pair) -> None:
-    """The server may keep them: the filesystem server of the older revisions does."""
+def test_a_modern_server_that_asks_for_roots_is_given_to_no_more_clients(pool: Pair, tmp_path: Path) -> None:
+    """The client of the call gives its roots with it; but the server may keep them, as legacy ones do."""
     pool.alpha.config = {"share": None}
+    pool.was_here_before(tmp_path)
     first, second = _two(pool, {"roots": {}})
-    other, slow = first.calls("alpha.greet"), pool.alpha.is_called("greet")
-    assert _asks_for_roots(pool, second) == 1001
-    third = _joins(pool, {"roots": {}})
-    assert [_calls(pool, front) for front in (first, second, third)] == [1000, 1001, 1002]
-    pool.alpha.speaks_as(pool.alpha.channels[0])
-    slow.returns(text("x"))
-    other.gets(text("x"))
-
-
-@modern
-def test_a_call_that_is_sent_again_for_its_roots_can_be_cancelled(pool: Pair) -> None:
-    pool.alpha.config = {"share": None}
-    _, second = _two(pool, {"roots": {}})
-    call = second.calls("alpha.echo")
-    served = pool.alpha.is_called("echo")
+    call, served = second.calls("alpha.echo"), pool.alpha.is_called("echo")
     served.asks(r=ROOTS)
-    served.is_over()
-    served = pool.alpha.is_called("echo")
-    call.cancels()
-    served.is_cancelled()
-
-
-@modern
-def test_clients_of_other_processes_of_a_server_that_asks_for_roots_are_separated_too(pool: Pair) -> None:
-    pool.alpha.config = {"share": None}
-    first, second = _two(pool)
-    third = _joins(pool, {"roots": {}})
-    assert [_calls(pool, front) for front in (first, second, third)] == [1000, 1000, 1001]
-    call, served = third.calls("alpha.echo"), pool.alpha.is_called("echo")
-    served.asks(r=ROOTS)
-    call.is_asked(ROOTS).answers(roots("file:///third"))
-    served.gets(r=roots("file:///third"))
+    call.is_asked(ROOTS).answers(roots("file:///x"))
+    served.gets(r=roots("file:///x"))
     served.returns(text("x"))
     call.gets(text("x"))
-    pids = [_calls(pool, front) for front in (first, second, third, _joins(pool))]
-    assert len(set(pids)) == len(pids)
+    assert [_calls(pool, front) for front in (first, second, _joins(pool), _joins(pool))] == [1000, 1000, 1001, 1002]
+
+
+@modern
+def test_a_modern_server_that_asked_for_roots_at_its_first_start_is_not_shared(pool: Pair, tmp_path: Path) -> None:
+    pool.alpha.config = {"share": None}
+    pool.remembers_in(tmp_path)
+    pool.front.opens(roots={})
+    call, served = pool.front.calls("alpha.echo"), pool.alpha.is_called("echo")
+    served.asks(r=ROOTS)
+    call.is_asked(ROOTS)
+    pool.comes_back()
+    assert [_calls(pool, front) for front in _two(pool)] == [1000, 1001]
 
 
 # Subscriptions
@@ -231,20 +190,6 @@ def test_each_client_keeps_its_subscription_when_the_server_turns_out_to_keep_st
             front.inbox.clear()
 
 
-def test_a_client_that_is_given_a_server_of_its_own_ends_its_subscription_at_the_shared_one(
-    is_beside_a_busy_client: bool,
-) -> None:
-    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
-        pair.is_pooled = True
-        pair.alpha.config = {"share": None}
-        _accepts_subscriptions(pair)
-        _, second = _two(pair, {"roots": {}})
-        _watch(pair, second)
-        _asks_for_roots(pair, second)
-        pair.after(1)
-        assert _watching(pair) == {1001}
-
-
 # Tasks
 
 
@@ -292,18 +237,3 @@ def test_a_client_that_is_the_first_of_its_server_finds_tasks_of_another_day(poo
 
 
 # Pausing
-
-
-def test_news_that_wait_for_a_client_outlive_the_server(is_beside_a_busy_client: bool) -> None:
-    """The client does not read while its server is found to keep state, and gets another one."""
-    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
-        pair.is_pooled = True
-        pair.alpha.config = {"share": None}
-        _accepts_subscriptions(pair)
-        _, third, first = *_two(pair, {"roots": {}}), _joins(pair, {"roots": {}})
-        _watch(pair, first)
-        pair.stops_reading(first)
-        pair.alpha.updates("note://one")
-        _asks_for_roots(pair, third)
-        pair.reads_on(first)
-        first.hears("notifications/resources/updated", uri="note://one")

@@ -8,22 +8,24 @@ from typing import Any
 
 import pytest
 
-from conversations.back import leaves_to_the_test
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
-from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
+from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, elicit, names, roots, text
 from search_mcp.pool.pool import LINGER_SECONDS
-from search_mcp.pool.sharing import KEEPS_NOTHING
+from search_mcp.pool.sharing import KEEPS_NOTHING, SHARED_LATER
 from search_mcp.pool.turns import WINDOW
 
 NOTE: Json = {"uri": "note://one", "name": "one"}
 
 
 @pytest.fixture
-def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool) -> Iterator[Pair]:
+def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool, tmp_path: Path) -> Iterator[Pair]:
+    """A pool whose server was started before, so that its revision is known."""
     era: str = request.param
     with Pair(era, era, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
+        pair.was_here_before(tmp_path)
+        pair.commands.clear()
         yield pair
         pair.nothing_is_left()
 
@@ -122,22 +124,6 @@ def test_a_server_of_one_client_runs_in_the_folder_of_the_client(pool: Pair) -> 
     assert [command.cwd for command in pool.commands] == [None, "/elsewhere"]
 
 
-@both
-def test_clients_that_open_during_the_first_start_wait_until_the_server_is_known(pool: Pair) -> None:
-    """Calls that waited with a legacy server go to the client's own, once."""
-    pool.alpha.starts_slowly(2)
-    fronts = [pool.front]
-    _begins(pool.front)
-    for _ in range(2):
-        fronts.append(pool.joined_by(pool.front.revision))
-        _begins(fronts[-1])
-    calls = {front.name: front.calls("alpha.echo", by=front.name) for front in fronts}
-    assert _running(pool) == 1
-    pool.after(5)
-    assert _running(pool) == (1 if pool.front.is_modern else 3)
-    _serves(pool, calls)
-
-
 def _serves(pair: Pair, calls: dict[str, Asked]) -> None:
     """Answer one call of each client, by the process that was given it."""
     for _ in calls:
@@ -148,38 +134,41 @@ def _serves(pair: Pair, calls: dict[str, Asked]) -> None:
         calls[by].gets(text(by))
 
 
-def _begins(front: Front) -> None:
-    if front.is_modern:
-        front.asks("server/discover").result()
-    else:
-        front.initializes()
-
-
-@legacy
-def test_a_call_that_is_cancelled_while_it_waits_is_sent_to_no_server(pool: Pair) -> None:
+@modern
+def test_clients_that_open_during_its_start_share_a_server(pool: Pair) -> None:
     pool.alpha.starts_slowly(2)
-    _begins(pool.front)
-    second = pool.joined_by(pool.front.revision)
-    _begins(second)
-    call = second.calls("alpha.echo")
-    call.cancels()
-    later = second.calls("alpha.echo")
-    pool.after(3)
-    later.cancels()
-    pool.after(3)
-    assert _running(pool) == 2
+    calls = {}
+    for number in range(3):
+        front = pool.joined_by(pool.front.revision) if number else pool.front
+        calls[front.name] = front.calls("alpha.echo", by=front.name)
+    pool.after(5)
+    assert len(pool.alpha.channels) == 1
+    _serves(pool, calls)
 
 
-@legacy
-def test_a_call_that_ran_out_of_time_while_it_waited_for_its_own_server_did_not_run(pool: Pair) -> None:
-    pool.alpha.config = {"call_timeout_seconds": 3.0}
-    pool.alpha.starts_slowly(2)
-    _begins(pool.front)
-    second = pool.joined_by(pool.front.revision)
-    _begins(second)
-    call = second.calls("alpha.echo")
-    pool.after(3.5)
-    assert "mayHaveRun" not in call.fails(-32000, "MCP server 'alpha' is not running").body["error"]["data"]
+def test_clients_share_a_modern_server_from_its_second_start_on(tmp_path: Path) -> None:
+    with Pair(MODERN, MODERN) as pair:
+        pair.is_pooled = True
+        pair.remembers_in(tmp_path)
+        first, second = _two(pair)
+        assert _sharing(first) == ["not shared", SHARED_LATER]
+        assert pair.each_calls(first, second, _joins(pair)) == [1000, 1001, 1001]
+
+
+def test_a_server_that_is_legacy_against_expectation_is_given_to_no_more_clients(tmp_path: Path) -> None:
+    with Pair(MODERN, MODERN) as pair:
+        pair.is_pooled = True
+        pair.was_here_before(tmp_path)
+        pair.alpha.revision = NEWEST_LEGACY
+        pair.alpha.starts_slowly(2)
+        first = pair.front
+        first.asks("tools/list").result()
+        second = pair.joined_by(MODERN)
+        second.asks("tools/list").result()
+        pair.after(5)
+        third = _joins(pair)
+        pair.after(20)
+        assert pair.each_calls(first, second, third) == [1000, 1000, 1001]
 
 
 # What each notices
@@ -210,8 +199,9 @@ def test_calls_of_all_clients_end_with_the_server_and_it_starts_once(pool: Pair)
 
 @modern
 def test_an_edit_starts_a_shared_server_once_and_ends_the_one_before(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
     fronts = _two(pool)
-    pool.alpha.config = {"env": {"A": "1"}}
+    pool.alpha.config = {"share": True, "env": {"A": "1"}}
     pool.edit()
     pool.after(1)
     assert len(pool.alpha.channels) == 2
@@ -231,17 +221,12 @@ def test_an_edit_of_share_takes_effect(pool: Pair) -> None:
 
 
 @legacy
-def test_a_question_outside_of_any_call_goes_to_the_only_client(pool: Pair) -> None:
+def test_a_question_of_a_shared_server_outside_of_any_call_is_refused(pool: Pair) -> None:
     pool.alpha.config = {"share": True}
     pool.front.opens(elicitation={})
     pool.alpha.says(id="q", **elicit("Who?"))
-    asked = pool.front.next()
-    pool.front.says(id=asked.id, result=accept(name="Ada"))
-    assert pool.alpha.next().body["result"] == accept(name="Ada")
-    _joins(pool, {"elicitation": {}})
-    pool.alpha.says(id="r", **elicit("Who?"))
     refused = pool.alpha.next()
-    assert (refused.id, refused.body["error"]["code"]) == ("r", -32600)
+    assert (refused.id, refused.body["error"]["code"]) == ("q", -32601)
 
 
 @legacy
@@ -275,20 +260,6 @@ def test_a_server_of_one_client_gets_its_roots(pool: Pair) -> None:
     pool.alpha.hears("notifications/roots/list_changed")
     served.returns(text("x"))
     call.gets(text("x"))
-
-
-@legacy
-def test_new_roots_reach_a_server_that_several_clients_wait_for(pool: Pair) -> None:
-    pool.alpha.on_opening(leaves_to_the_test)
-    pool.front.capabilities = {"roots": {"listChanged": True}}
-    pool.front.initializes()
-    second = pool.joined_by(pool.front.revision)
-    second.capabilities = pool.front.capabilities
-    second.initializes()
-    pool.front.notifies("notifications/roots/list_changed")
-    pool.alpha.opens()
-    pool.alpha.hears("notifications/roots/list_changed")
-    assert pool.alpha.receives("initialize").said.params["capabilities"] == second.capabilities
 
 
 @both
@@ -349,9 +320,10 @@ def test_two_processes_that_wait_for_a_client_say_why_they_are_two(pool: Pair) -
     for front in [pool.joined_by(revision) for revision in ("2025-06-18", "2025-03-26")]:
         front.opens()
         pool.left_by(front)
-    assert pool.pool is not None
+    servers = pool.pool
+    assert servers is not None
     why = "not shared by all: the clients speak different revisions (2025-03-26, 2025-06-18)"
-    assert [each.describe_sharing() for each in pool.pool.servers] == ['can be shared: "share" is true', why, why]
+    assert list(map(servers.describe_sharing, servers.servers)) == ['can be shared: "share" is true', why, why]
 
 
 @legacy
@@ -394,22 +366,6 @@ def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: 
     pool.alpha.channels[1].exit(1, "")
     pool.after(60)
     assert len(pool.alpha.channels) == 2
-
-
-def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path, is_beside_a_busy_client: bool) -> None:
-    """Its era was remembered as modern, so both clients waited for the same process."""
-    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
-        pair.is_pooled = True
-        pair.was_here_before(tmp_path)
-        pair.alpha.revision = NEWEST_LEGACY
-        pair.alpha.starts_slowly(1)
-        fronts = [pair.front]
-        pair.front.asks("tools/list").result()
-        fronts.append(pair.joined_by(MODERN))
-        calls = {front.name: front.calls("alpha.echo", by=front.name) for front in fronts}
-        pair.after(20)
-        assert _running(pair) == 2
-        _serves(pair, calls)
 
 
 @both

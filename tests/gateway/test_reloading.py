@@ -9,9 +9,9 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import read
 from search_mcp.config.trust import Approvals
-from search_mcp.config.watches import Watches
-from search_mcp.gateway.aggregator import Aggregator
+from search_mcp.gateway.aggregator import Aggregator, later
 from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.pool.pool import Pool
 
 
 async def test_the_file_is_followed_with_the_thread_for_files_of_the_process(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ async def test_the_file_is_followed_with_the_thread_for_files_of_the_process(tmp
         is_queued.set()
 
     config = read(file, {})
-    aggregator = Aggregator(config, Dependencies(file_queue=queue))
+    aggregator = Aggregator(config, Dependencies(file_queue=queue), Pool(later))
     follow = Gate(file, Origin.OWN, Approvals(tmp_path / "approvals"))
     async with aggregator.running(), anyio.create_task_group() as tasks:
         tasks.start_soon(follow_edits, follow, aggregator, config, LogSettings(None), Watches(), {})

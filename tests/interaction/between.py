@@ -29,8 +29,9 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.aggregator import Aggregator
+from search_mcp.gateway.aggregator import Aggregator, later
 from search_mcp.own_tools.definitions import NAMES
+from search_mcp.pool.pool import Pool
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 END_SECONDS = 60.0
@@ -169,11 +170,12 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
     entry = ServerConfig(name="backend", command=sys.executable, prefix="")
     config = Config((entry,), Settings(listing="full"), ())
     async with anyio.create_task_group() as servers:
-        aggregator = Aggregator(config, Dependencies(spawn=spawn, variables={}, home=""))
-        session = aggregator.open_session()
+        pool = Pool(later)
+        aggregator = Aggregator(config, Dependencies(spawn=spawn, variables={}, home=""), pool)
+        session = aggregator.session
         front = Front(session, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
         session.tell_front = front.tell
-        async with aggregator.running(), anyio.create_task_group() as tasks:
+        async with pool.running(), aggregator.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(listen, front)
             yield incoming.messages, outgoing
             await outgoing.aclose()

@@ -18,7 +18,6 @@ from search_mcp.backends.process.launching import Spawner
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
 from search_mcp.gateway.aggregator import Aggregator, later
-from search_mcp.pool.lease import PooledBackends
 from search_mcp.pool.pool import Pool
 
 SECONDS = 120
@@ -36,7 +35,7 @@ class Client:
         """Its answers to questions, by method; it refuses others."""
         self._was_asked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
         self._answers: dict[int, asyncio.Future[bytes]] = {}
-        session = aggregator.open_session()
+        session = aggregator.session
         self._front = Front(session, self._hear, 64 << 20)
         session.tell_front = self._front.tell
         self._ids = 0
@@ -94,13 +93,12 @@ class Machine:
 
     def __init__(self, server: ServerConfig, cache: Path) -> None:
         self._config = Config((server,), Settings(first_list_seconds=60.0), ())
-        self.pool = Pool(later)
+        self.pool = Pool(later, is_shared=True)
         variables = dict(os.environ)
         self._dependencies = Dependencies(spawn=Spawner(), cache=CatalogCache(cache), variables=variables)
 
     @asynccontextmanager
     async def client(self, era: Era) -> AsyncIterator[Client]:
-        source = PooledBackends(self.pool, self._dependencies)
-        aggregator = Aggregator(self._config, self._dependencies, source)
+        aggregator = Aggregator(self._config, self._dependencies, self.pool)
         async with aggregator.running():
             yield Client(era, aggregator)

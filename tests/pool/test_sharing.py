@@ -7,10 +7,11 @@ import pytest
 
 from search_mcp.backends.cache import CatalogCache, SharingRecord, fingerprint
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.config.schema import OAuth, Remote, ServerConfig
+from search_mcp.config.placeholders import Places, Source
+from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Unfilled
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
-from search_mcp.pool.sharing import Verdict, judge, launch_key
+from search_mcp.pool.sharing import judge, launch_key
 from search_mcp.wire.payload import encode
 from search_mcp.wire.structs import replace
 
@@ -25,38 +26,38 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
 
 
 @pytest.mark.parametrize(
-    ("config", "era", "record", "verdict", "why"),
+    ("config", "era", "record", "is_shared", "why"),
     [
         (
             LOCAL,
             Era.MODERN,
             SharingRecord(),
-            Verdict.SHARED,
+            True,
             KEEPS_NOTHING,
         ),
-        (LOCAL, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
-        (LOCAL, None, SharingRecord(), Verdict.UNKNOWN, "it has not answered yet"),
-        (LOCAL, Era.LEGACY, NO_SESSION, Verdict.PRIVATE, "it may keep state between calls"),
+        (LOCAL, Era.LEGACY, SharingRecord(), False, "it may keep state between calls"),
+        (LOCAL, None, SharingRecord(), False, "it has not answered yet"),
+        (LOCAL, Era.LEGACY, NO_SESSION, False, "it may keep state between calls"),
         (
             REMOTE,
             Era.MODERN,
             SharingRecord(),
-            Verdict.SHARED,
+            True,
             KEEPS_NOTHING,
         ),
-        (REMOTE, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
-        (REMOTE, Era.LEGACY, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
-        (REMOTE, None, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
-        (REMOTE, Era.LEGACY, ASKED, Verdict.PRIVATE, "it asks for roots"),
-        (LOCAL, Era.MODERN, ASKED, Verdict.PRIVATE, "it asks for roots"),
-        (replace(LOCAL, share=True), Era.LEGACY, ASKED, Verdict.SHARED, '"share" is true'),
-        (replace(LOCAL, share=True), None, SharingRecord(), Verdict.SHARED, '"share" is true'),
-        (replace(LOCAL, share=False), Era.MODERN, SharingRecord(), Verdict.PRIVATE, '"share" is false'),
+        (REMOTE, Era.LEGACY, SharingRecord(), False, "it may keep state between calls"),
+        (REMOTE, Era.LEGACY, NO_SESSION, True, "it is remote and has no session"),
+        (REMOTE, None, NO_SESSION, True, "it is remote and has no session"),
+        (REMOTE, Era.LEGACY, ASKED, False, "it asks for roots"),
+        (LOCAL, Era.MODERN, ASKED, False, "it asks for roots"),
+        (replace(LOCAL, share=True), Era.LEGACY, ASKED, True, '"share" is true'),
+        (replace(LOCAL, share=True), None, SharingRecord(), True, '"share" is true'),
+        (replace(LOCAL, share=False), Era.MODERN, SharingRecord(), False, '"share" is false'),
     ],
 )
-def test_evidence(config: ServerConfig, era: Era | None, record: SharingRecord, verdict: Verdict, why: str) -> None:
+def test_evidence(config: ServerConfig, era: Era | None, record: SharingRecord, is_shared: bool, why: str) -> None:
     judged = judge(config, era, record)
-    assert (judged.verdict, judged.why) == (verdict, why)
+    assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
 CLIENT = Opening(Era.LEGACY, "2025-11-25", {"roots": encode({})}, encode({"name": "a client"}))
@@ -126,6 +127,19 @@ def test_clients_differ_in_how_a_server_is_reached(change: dict[str, Any]) -> No
 def test_a_server_that_cannot_start_has_no_key() -> None:
     assert key(replace(LOCAL, command="no-such-program")) is None
     assert key(replace(LOCAL, problem="it has a fault")) is None
+
+
+def _with_source(kind: str) -> ServerConfig:
+    sources, places = (Source(kind, "word", "env.TOKEN"),), Places({}, "/home/a", "/home/a", "python")
+    return replace(LOCAL, unfilled=Unfilled(sources=sources, places=places, entry=Entry()))
+
+
+@pytest.mark.parametrize(("kind", "is_shared"), [("keyring", True), ("file", True), ("command", False)])
+def test_a_command_for_a_secret_may_depend_on_every_variable(kind: str, is_shared: bool) -> None:
+    config, other = _with_source(kind), replace(WORLD, variables={**WORLD.variables, "PROFILE": "x"})
+    assert key(config) == key(config)
+    assert (key(config) == key(config, other)) is is_shared
+    assert key(config) != key(LOCAL)
 
 
 def test_a_key_shows_no_secret() -> None:

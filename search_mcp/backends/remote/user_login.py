@@ -78,9 +78,9 @@ class UserLogin:
             call.asks(True)  # the time in which the user logs in does not count
         self._arrived.set()
 
-    def take(self) -> list[HeldCall]:
-        """Remove and return the calls that wait."""
-        taken = self.waiting.take()
+    def take(self, session: object = None) -> list[HeldCall]:
+        """Remove and return the calls that wait, or those of one client session."""
+        taken = self.waiting.take(lambda held: session in (None, held.call.caller.session))
         for held in taken:
             if held.call.asks is not None:
                 held.call.asks(False)

@@ -15,7 +15,7 @@ from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import cancellation, with_meta, without_own_keys
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
-from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.names import Action, Ask, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
@@ -152,16 +152,19 @@ class BackModern:
             meta[names.LOG_LEVEL_KEY] = level
         return {**(call.meta or {}), **meta}
 
-    def read_answer(self, _forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
+    def read_answer(self, forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
         """Read the answer to a call."""
         read = outcome(self._server, answer)
         if not isinstance(read, Result):
             return read
         try:
-            return self._read_result(answer)
+            outcome_read = self._read_result(answer)
         except ValueError as exc:
             log.warning("! %s: its question to the user is refused: %s", self._server, exc)
             return asking.refused(exc)
+        if isinstance(outcome_read, InputRequired) and asking.asks_for_roots(outcome_read.requests):
+            self._opening.admit_question(Ask.ROOTS, forwarded.call)
+        return outcome_read
 
     def _read_result(self, answer: Raw | ErrorObject) -> Outcome:
         """Read a result of this era.
