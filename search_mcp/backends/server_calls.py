@@ -168,13 +168,13 @@ class ServerCalls:
         if call.action in _SUBSCRIBING:
             subscribers = self._subscriptions.setdefault((call.action, target), {})
             subscribers[call.caller.session] = replace(call, reply=_ignore)
-        elif call.action in _UNDOES and self._is_wanted_without(call.caller.session, _UNDOES[call.action], target):
+        elif call.action in _UNDOES and self._unsubscribe(call.caller.session, _UNDOES[call.action], target):
             call.reply(Result({}))
             return cancel_nothing
         return dialect.submit(call, target)
 
-    def _is_wanted_without(self, session: object, action: Action, target: str) -> bool:
-        """Forget a client's subscription; return whether another client has it, too."""
+    def _unsubscribe(self, session: object, action: Action, target: str) -> bool:
+        """Forget a client's subscription; return whether another client has it, too, so that it goes on."""
         subscribers = self._subscriptions.pop((action, target), {})
         subscribers.pop(session, None)
         if subscribers:
@@ -288,7 +288,7 @@ class ServerCalls:
             key: subscribers[session] for key, subscribers in self._subscriptions.items() if session in subscribers
         }
         for action, target in theirs:
-            self._is_wanted_without(session, action, target)
+            self._unsubscribe(session, action, target)
         held = self._held.take(lambda each: each.call.caller.session is session)
         if self._login is not None:
             for each in self._login.take(session):

@@ -1,6 +1,6 @@
-"""Values that the aggregators of one process have in common: each is made once for equal lists and configurations.
+"""Values that the clients of one process have in common: each is made once for equal lists and configurations.
 
-A value is never changed while an aggregator may use it as it is, and lives as long as an aggregator uses it.
+A value is never changed while a client may use it as it is, and lives as long as a client uses it.
 """
 
 from typing import Any

@@ -29,9 +29,8 @@ from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.folders import cache_folder, trust_folder
-from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING, Person
-from search_mcp.gateway.session import Session as ClientSession
 from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
@@ -65,8 +64,7 @@ class Session:
     def __init__(
         self,
         config: Config,
-        aggregator: Aggregator,
-        client: ClientSession,
+        gateway: Gateway,
         cache: CommandCache,
         left_alone: Mapping[str, Status],
         *,
@@ -74,29 +72,29 @@ class Session:
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
-        self._aggregator, self._client = aggregator, client
+        self._gateway = gateway
         self._cache = cache
-        self.audience = client.audience(_PERSON.viewer)
+        self.audience = gateway.audience(_PERSON.viewer)
 
     def read_cache(self) -> None:
         """Read the cached lists; start no server."""
-        self._client.recall(OPENING)
+        self._gateway.recall(OPENING)
 
     def start(self) -> None:
         """Start the servers that the command needs."""
-        self._client.open(OPENING)
+        self._gateway.open(OPENING)
 
     @property
     def own_tools(self) -> OwnTools:
-        return self._client.own_tools
+        return self._gateway.state.own_tools
 
     @property
     def catalog(self) -> Catalog:
-        return self._aggregator.servers.catalog
+        return self._gateway.servers.catalog
 
     def changes(self) -> Iterable[tuple[str, str]]:
         """Return server and text of each change since the definitions were first seen or accepted."""
-        return self._aggregator.servers.changes()
+        return self._gateway.servers.changes()
 
     def differences(self) -> "dict[str, list[Open]]":
         """Return the differences between the accepted and the listed definitions, by server.
@@ -104,7 +102,7 @@ class Session:
         Raises:
             OSError: the record of accepted definitions cannot be read.
         """
-        return {backend.name: backend.opened() for backend in self._aggregator.backends}
+        return {backend.name: backend.opened() for backend in self._gateway.leases}
 
     @property
     def tools(self) -> NamedItems:
@@ -116,7 +114,7 @@ class Session:
         return self._cache.age_seconds_used
 
     def shown_names(self) -> ShownNames:
-        return self._client.shown_names(Kind.TOOLS, _PERSON.viewer)
+        return self._gateway.shown_names(Kind.TOOLS, _PERSON.viewer)
 
     def find(self, name: str) -> Item | None:
         """Return the tool of a name, in any spelling."""
@@ -128,7 +126,7 @@ class Session:
 
     def instructions(self) -> str:
         """Return the instructions for a client."""
-        return self._client.instructions(_PERSON.viewer)
+        return self._gateway.instructions(_PERSON.viewer)
 
     def statuses(self) -> list[Status]:
         """Return the status of each server, in order of the configuration.
@@ -137,7 +135,7 @@ class Session:
         `unknown` if the server is neither cached nor started. A server that waits for its next start counts as failed.
         """
         return [
-            self._left_alone.get(each.server) or self._of_command(each) for each in self._aggregator.servers.statuses()
+            self._left_alone.get(each.server) or self._of_command(each) for each in self._gateway.servers.statuses()
         ]
 
     def _of_command(self, status: Status) -> Status:
@@ -180,23 +178,27 @@ class Session:
     async def settle(self, kinds: Iterable[Kind]) -> None:
         """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
-            await answer(partial(self._client.merged_list, kind, _PERSON.viewer))
+            await answer(partial(self._gateway.merged_list, kind, _PERSON.viewer))
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
-        params = {"arguments": payload.encode(arguments)}
-        return await answer(
-            lambda reply: self._client.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
-        )
+
+        def submit(reply: Callable[[Outcome], None]) -> Cancel:
+            params = {"arguments": payload.encode(arguments)}
+            return self._gateway.submit(
+                Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report),
+            )
+
+        return await answer(submit)
 
     @property
     def meaning_problem(self) -> str:
         """The reason why queries have no meaning now; empty if there is none, or none is known."""
-        return self._aggregator.meaning_problem
+        return self._gateway.meanings.problem
 
     async def meaning_of(self, wanted: Wanted) -> "Meaning | None":
         """Return the meaning of a query, if it can be known in some seconds; vectors are made meanwhile."""
-        await self._aggregator.prepare_meanings()
+        await self._gateway.meanings.prepare()
         finder, ends = self.own_tools.finders[wanted.search_kind], time.monotonic() + MEANING_SECONDS
         while finder.advance():
             pass
@@ -245,12 +247,12 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        # Shared with no client; but then its servers say whether clients of an engine share them.
-        pool = Pool(later, is_shared=config.settings.engine == "shared")
-        session, aggregator = _assemble(config, profile, open_cache, left_alone, pool)
+        # With an engine, servers say whether its clients share them.
+        pool = Pool(is_shared=config.settings.engine == "shared")
+        session, gateway = _assemble(config, profile, open_cache, left_alone, pool)
 
         async def with_backends() -> _Answer:
-            async with pool.running(), aggregator.running():
+            async with pool.running(), gateway.running():
                 session.start()
                 return await work(session)
 
@@ -278,12 +280,12 @@ def read_cache(
     """Run a function with the cached servers, after another one that may wait; none is started."""
 
     async def main() -> _Answer:
-        session, aggregator = _assemble(config, profile, CachedLists, {}, Pool(later), runs=False)
+        session, gateway = _assemble(config, profile, CachedLists, {}, Pool(), runs=False)
         session.read_cache()
-        await aggregator.compare_recalled()
+        await gateway.leases.compare_recalled()
         if prepare is not None:
             await prepare(session)
-        aggregator.end_meanings()
+        gateway.meanings.end()
         return look(session)
 
     return asyncio.run(main())  # loads less than anyio.run
@@ -297,7 +299,7 @@ def _assemble(
     pool: Pool,
     *,
     runs: bool = True,
-) -> tuple[Session, Aggregator]:
+) -> tuple[Session, Gateway]:
     cache = open_cache(cache_folder())
     adapted = replace(
         config,
@@ -312,8 +314,8 @@ def _assemble(
         trust=TrustStore(trust_folder()),
         run_blocking=run_in_thread if runs else run_in_place,
     )
-    aggregator = Aggregator(adapted, dependencies, pool, patient)
-    return Session(config, aggregator, aggregator.session, cache, left_alone, runs=runs), aggregator
+    gateway = Gateway(adapted, dependencies, pool, patient)
+    return Session(config, gateway, cache, left_alone, runs=runs), gateway
 
 
 def _patience(config: Config) -> float:

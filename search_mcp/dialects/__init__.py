@@ -9,7 +9,7 @@ from typing import Protocol
 
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Freshness, Opening, ServerCapabilities
+from search_mcp.model.servers import Freshness, News, Opening, ServerCapabilities
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Request, RequestFailure
 from search_mcp.wire.pending import Pending
@@ -41,7 +41,11 @@ class MergedCapabilities(Struct, frozen=True):
 
 
 class Gateway(Protocol):
-    """The interface of the gateway to a front dialect."""
+    """The interface of the gateway to a front."""
+
+    def attach(self, tell_front: "Callable[[News | CatalogChanged], None]") -> None:
+        """Tell notifications and changes of lists to the front from now on."""
+        ...
 
     def recall(self, opening: Opening) -> None:
         """Load the cached capabilities and lists of the backends for such a client, without starting them."""

@@ -1,4 +1,4 @@
-"""The clients of an engine process: each has a session, and everything of it ends with its connection.
+"""The clients of an engine process: each has a gateway, and everything of it ends with its connection.
 
 Decides what is answered to a first line, and when there has been no client for so long that the process ends.
 """
@@ -34,13 +34,13 @@ from search_mcp.folders import cache_folder
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.ending_signals import TERMINATION_SECONDS
 from search_mcp.fronts.serve import SILENCE_SECONDS, Client, attend
-from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
-from search_mcp.gateway.session import Session
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
 from search_mcp.pool.pool import Pool
 from search_mcp.pool.pooled_server import PooledServer
+from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 
@@ -108,16 +108,14 @@ class Hosted(Struct, eq=False):
     config: str
     since: float
     client: Client
-    aggregator: Aggregator
-    session: Session | None = None
-    """Its session; `None` for a command."""
+    gateway: Gateway
     subset: str | None = None
     """Its option `--servers`."""
 
     @property
     def name(self) -> str:
         """The name that the client says, else its program's."""
-        info = self.session.opening.info if self.session is not None and self.session.opening is not None else None
+        info = self.gateway.opening.info if self.gateway.opening is not None else None
         return payload.string(payload.object_or_empty(info).get("name")) or self.program
 
 
@@ -142,7 +140,7 @@ class Host:
         # One of each: a spawner starts a shell, which lives as long as this process.
         self._dependencies = dependencies_of_user(self.file_queue)
         self._results = ProcessResults()
-        self._pool = Pool(later, is_shared=True)
+        self._pool = Pool(is_shared=True)
         self._watches = Watches()
         self._config: str | None = None
         self._started = time.time()
@@ -189,7 +187,7 @@ class Host:
                 "pid": hosted.pid,
                 "since": hosted.since,
                 "config": hosted.config,
-                "servers": [_facts_of(each) for each in hosted.aggregator.servers.statuses()],
+                "servers": [_facts_of(each) for each in hosted.gateway.servers.statuses()],
                 **({"subset": hosted.subset} if hosted.subset is not None else {}),
             }
             for hosted in self._hosted.values()
@@ -268,7 +266,7 @@ class Host:
         cache = await _read_ahead(config.servers, dependencies)
         if self._is_ending:
             return
-        aggregator = Aggregator(
+        gateway = Gateway(
             config,
             replace(dependencies, cache=cache),
             self._pool,
@@ -276,19 +274,17 @@ class Host:
             results=self._results,
             shared_folder=str(opened.follow.path.parent),
         )
-        client, session = Client(aggregator), aggregator.session
+        client = Client(gateway)
         limit, first_id = config.settings.max_message_bytes, first["first_id"]
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
-            number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first["subset"]
+            number, name, first.get("parent_pid"), path, time.time(), client, gateway, first["subset"]
         )
         answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
         try:
             client.reader, writer = await connection.open_streams(client)
-            # A late answer to a question of a lost engine comes here: no question of ours may have its id.
-            front = client.front = Front(session, writer.write, limit, first_id=time.time_ns() // 1000)
-            session.tell_front = front.tell
+            front = client.front = Front(gateway, writer.write, limit, first_id)
             connection.accept(answer)
         except ConnectionError:
             log.info("= client %d has ended before it was served", number)
@@ -300,12 +296,12 @@ class Host:
         # The first answer does not need the backends, whose start would delay it.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
-        if cache is not None and session.opening is not None:
+        if cache is not None and gateway.opening is not None:
             cache.drop()
         follow = partial(
-            follow_edits, opened.follow, aggregator, config, self._log_to, self._watches, variables, subset
+            follow_edits, opened.follow, gateway, config, self._log_to, variables, self._watches, subset=subset
         )
-        await attend(aggregator, client, front, writer, self._signals, follow)
+        await attend(gateway, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)
 
     def _dependencies_for(self, config: Config, first: Json) -> Dependencies:

@@ -32,6 +32,7 @@ class Front:
         self._gateway = gateway
         self._legacy = FrontLegacy(self.peer, gateway)
         self._modern: FrontModern | None = None  # loaded with the first modern request
+        gateway.attach(self.tell)
 
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)

@@ -1,7 +1,7 @@
 """`search-mcp serve`: start the parts, run them and stop them.
 
-Decides the order of starting and stopping. One task group owns everything: the backends' tasks end when the client is
-gone or a signal arrives.
+Decides the order of starting and stopping. The pool owns the servers' tasks, which end when the client is gone or a
+signal arrives.
 """
 
 import asyncio
@@ -37,10 +37,11 @@ from search_mcp.config.watches import Watches
 from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
-from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
 from search_mcp.pool.pool import Pool
+from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.structs import replace
 
@@ -67,14 +68,14 @@ NO_CLIENT = (
 class Client:
     """The client's connection: its bytes, its end, and backpressure while it does not read."""
 
-    def __init__(self, aggregator: Aggregator | None) -> None:
+    def __init__(self, gateway: Gateway | None) -> None:
         self.front: Front | Refusing | None = None
         self.reader: stdio.Reader | None = None
         self.spoke = asyncio.Event()
         self.ended = asyncio.Event()
         self.gone = asyncio.Event()
         self.signalled = asyncio.Event()
-        self._aggregator = aggregator
+        self._gateway = gateway
 
     def on_bytes(self, chunk: bytes) -> None:
         if self.front is not None:
@@ -101,14 +102,14 @@ class Client:
             self.front.peer.pause()
         if self.reader is not None:
             self.reader.pause_reading()
-        if self._aggregator is not None:
-            self._aggregator.pause_reading()
+        if self._gateway is not None:
+            self._gateway.leases.pause_reading()
 
     def on_clear(self) -> None:
         if self.reader is not None:
             self.reader.resume_reading()
-        if self._aggregator is not None:
-            self._aggregator.resume_reading()
+        if self._gateway is not None:
+            self._gateway.leases.resume_reading()
         if self.front is not None:
             self.front.peer.resume()
 
@@ -123,38 +124,37 @@ async def serve(
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
-    files, pool, results = FileQueue(), Pool(later), ProcessResults()
-    aggregator: Aggregator | None = None
+    files, pool, results = FileQueue(), Pool(), ProcessResults()
+    gateway: Gateway | None = None
     if isinstance(config, Config):
         dependencies = replace(dependencies_of_user(files), max_message_bytes=config.settings.max_message_bytes)
-        aggregator = Aggregator(config, dependencies, pool, profile, results=results)
-    client = Client(aggregator)
+        gateway = Gateway(config, dependencies, pool, profile, results=results)
+    client = Client(gateway)
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
-    if aggregator is None or not isinstance(config, Config):
+    if gateway is None or not isinstance(config, Config):
         why = ProtocolError(SERVER_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
         await _close(writer, client, LAST_BYTES_SECONDS)
         return 2
-    front = client.front = Front(aggregator.session, writer.write, config.settings.max_message_bytes)
-    aggregator.session.tell_front = front.tell
+    front = client.front = Front(gateway, writer.write, config.settings.max_message_bytes)
     with contextlib.ExitStack() as signals:
         received = signals.enter_context(_signals(pool, client))
         # Backends start when the client opens, and their modules take longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         last_resort()  # from here on, messages of servers are handled
-        following = partial(follow_edits, follow, aggregator, config, log_to, subset=subset)
+        following = partial(follow_edits, follow, gateway, config, log_to, subset=subset)
         async with pool.running():
-            await attend(aggregator, client, front, writer, received, following)
+            await attend(gateway, client, front, writer, received, following)
         results.end()
         files.finish()
     return 128 + received[0] if received else 0
 
 
 async def attend(
-    aggregator: Aggregator,
+    gateway: Gateway,
     client: Client,
     front: Front,
     writer: stdio.Writer,
@@ -165,7 +165,7 @@ async def attend(
 
     `follow` applies edits of the configuration; `received` are the signals so far.
     """
-    async with aggregator.running(), anyio.create_task_group() as tasks:
+    async with gateway.running(), anyio.create_task_group() as tasks:
         tasks.start_soon(follow)
         await client.ended.wait()
         log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")

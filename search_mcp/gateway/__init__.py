@@ -1,1 +1,1 @@
-"""The aggregator that runs the servers, and what one client makes of them."""
+"""One client: its servers, its state, and the way of its calls to their servers."""

@@ -1,16 +1,18 @@
 """The state of one client, on which the outcome of its calls and the news it gets depend."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from search_mcp.catalog.profiles import Audience
+from search_mcp.catalog.profiles import Audience, Profile
 from search_mcp.dialects.task_ids import renamed
 from search_mcp.gateway.listings import Presentation
+from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.subscriptions import Subscriptions
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.gateway.waiting import AwaitedLists
-from search_mcp.model.calls import Viewer
+from search_mcp.model.calls import CallLater, Viewer
+from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire.structs import Fields
 
 if TYPE_CHECKING:
@@ -22,34 +24,43 @@ class ClientState:
     """The state of one client: the lists it was shown, its subscriptions, its waiting calls and the ids it knows."""
 
     def __init__(
-        self,
-        presentation: Presentation,
-        lists: AwaitedLists,
-        load_own_tools: "Callable[[], OwnTools]",
-        is_task_of_another: Callable[[str, str], bool],
-        is_alone: Callable[[str], bool],
-        load_results: "Callable[[], ClientResults | None]" = lambda: None,
+        self, servers: Servers, profile: Profile | None, later: CallLater, results: ProcessResults | None
     ) -> None:
-        """`is_alone` returns whether a server never had another client."""
-        self.presentation, self.lists, self._load_own_tools = presentation, lists, load_own_tools
+        """`profile` is the one that the client was started with, if any; without `results`, none is shortened."""
+        self._servers, self._later, self._process_results = servers, later, results
+        self.presentation = Presentation(servers.spellings, servers.settings, profile)
+        self.lists = AwaitedLists(servers.may_come, servers.has_entries, later)
         self.tasks, self.elicitations = TaskMap(), IdMap()
         self.subscriptions = Subscriptions()
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
-        self._is_task_of_another, self.is_alone = is_task_of_another, is_alone
-        self._load_results = load_results
         self.listed_unlimited: Collection[str] = ()
         """The servers without a limit of results when the client listed tools last: it knows their output schemas."""
 
     @cached_property
     def own_tools(self) -> "OwnTools":
         """Our own tools for this client; they are loaded when one is first called."""
-        return self._load_own_tools()
+        from search_mcp.own_tools.own_tools import OwnTools
+
+        servers = self._servers
+        return OwnTools(
+            servers.spellings,
+            lambda: servers.facts,
+            servers.statuses,
+            lambda: servers.settings.description_length,
+            lambda: servers.configuration_error,
+            servers.finders,
+            lambda: servers.notice,
+        )
 
     @cached_property
     def results(self) -> "ClientResults | None":
         """The shortened results of this client, loaded with its first limited call; `None` for a command."""
-        return self._load_results()
+        if self._process_results is None:
+            return None
+        from search_mcp.results.client_results import ClientResults
+
+        return ClientResults(self._process_results.load(), self._later)
 
     def forget_results(self) -> None:
         """Delete the shortened results, if there are any."""
@@ -66,11 +77,13 @@ class ClientState:
         A task outlives its client, so it may be of an earlier connection. The ids of a legacy server can be listed
         (`is_listed`), so knowing one proves nothing if other clients use the server, or did.
         """
-        return self.is_alone(server) or not (is_listed or self._is_task_of_another(server, task))
+        if self._servers.was_alone(server):
+            return True
+        return not is_listed and not self._servers.backends[server].is_task_of_another(task)
 
     def names_task_of_another(self, server: str, message: Fields) -> bool:
         """Return whether a server's message is about a task that may be another client's."""
-        if self.is_alone(server):
+        if self._servers.was_alone(server):
             return False
         named: list[str] = []
 

@@ -21,7 +21,7 @@ from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.files import make_folder
 from search_mcp.folders import approvals_folder, trust_folder
-from search_mcp.gateway.aggregator import Aggregator
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _load_watching() -> None:
 
 async def follow_edits(
     follow: Gate,
-    aggregator: Aggregator,
+    gateway: Gateway,
     current: Config,
     log_to: LogSettings,
     watches: Watches,
@@ -117,25 +117,26 @@ async def follow_edits(
                 log.warning("! %s", warning)
             follow.report()
             current = config if subset is None else select(subset, config)
-            aggregator.reconfigure(current)
+            gateway.reconfigure(current)
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
         shown = str(subset.veiled(config)) if subset is not None and isinstance(config, ConfigError) else complaint
-        aggregator.note_broken_edit(log_to.redact(shown) or None)
+        gateway.note_broken_edit(log_to.redact(shown) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
-    await run_in_thread(_load_watching)
-    await run_in_thread(aggregator.tidy)
-    with watches.noticed(follow.path, *folders) as edited:
+    noticed_here = await run_in_thread(_load_watching)
+    await run_in_thread(gateway.tidy)
+    noticed = noticed_here if watches is None else watches.noticed
+    with noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
-            await aggregator.look_at_trust()
+            await gateway.leases.look_at_trust()
             await look()  # the first time for edits made before the watch was in place
             if not follow.is_remembered:
-                aggregator.file_queue(follow.remember_held)  # may block on another process's lock
+                gateway.file_queue(follow.remember_held)  # may block on another process's lock
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 

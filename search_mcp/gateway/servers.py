@@ -1,7 +1,4 @@
-"""The configured servers, as all clients share them: their entries, backends, merged lists and URIs.
-
-It knows the `Backend` protocol, not what is behind it, and no client.
-"""
+"""The configured servers of one client: their entries, leases, merged lists and URIs."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,8 +15,9 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.model.errors import NotRunning, NotStarting
 from search_mcp.model.names import GIVEN_UP, Kind, State
-from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
+from search_mcp.model.servers import Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.own_tools.finding import Finders
+from search_mcp.pool.lease import Lease
 from search_mcp.wire.structs import Raw
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ class Servers:
         self.catalog = Catalog((), in_common.named_once)
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
-        self.backends: Mapping[str, Backend] = {}
+        self.backends: Mapping[str, Lease] = {}
         """The backends of all servers that may run, by name."""
         self.configs: Mapping[str, ServerConfig] = {}
         """All entries by name, in the order of the configuration."""
@@ -59,7 +57,7 @@ class Servers:
         """A sentence for the model about the selection of the servers; empty if there is nothing to say."""
         self.finders = Finders(self.catalog, lambda: self.facts, self.statuses, in_common, meanings)
 
-    def configure(self, config: Config, backends: Mapping[str, Backend]) -> None:
+    def configure(self, config: Config, backends: Mapping[str, Lease]) -> None:
         """Apply a configuration, with one backend for every server that may run."""
         servers, self.settings, self.notice = config.servers, config.settings, config.notice
         replaced = {name for name, backend in self.backends.items() if backends.get(name) is not backend}
@@ -101,6 +99,10 @@ class Servers:
         limits = [each for each in (config.call_timeout_seconds, config.max_call_seconds) if each is not None]
         return min(limits, default=None)
 
+    def was_alone(self, server: str) -> bool:
+        """Return whether a server has, and had, no other client."""
+        return server not in self.backends or self.backends[server].was_alone
+
     # Capabilities
 
     def capabilities(self) -> MergedCapabilities:
@@ -132,7 +134,7 @@ class Servers:
         able = [name for name, each in found.items() if each is None or can(each)]
         return able[0] if len(able) == 1 and found[able[0]] is not None else None
 
-    def with_skills(self) -> list[Backend]:
+    def with_skills(self) -> list[Lease]:
         """Give the backends that are known to have skills, in the order of the configuration."""
         found = ((backend, backend.status.capabilities) for backend in self.backends.values())
         return [backend for backend, each in found if each is not None and Kind.SKILLS in each.kinds]
@@ -145,7 +147,7 @@ class Servers:
         capabilities = self.status(server).capabilities
         return capabilities is None or capabilities.subscribe
 
-    def listing_tasks(self) -> list[Backend]:
+    def listing_tasks(self) -> list[Lease]:
         """Give the backends that can be asked for a list of their tasks."""
         found = ((backend, backend.status.capabilities) for backend in self.backends.values())
         return [backend for backend, each in found if each is not None and each.lists_tasks]

@@ -12,7 +12,7 @@ from functools import partial
 
 from search_mcp.dialects.task_ids import renamed
 from search_mcp.model.calls import BoundedDict, Call, Outcome, Result
-from search_mcp.model.servers import Backend
+from search_mcp.pool.lease import Lease
 from search_mcp.wire import payload, structs
 from search_mcp.wire.inflight import Reason
 from search_mcp.wire.pending import Pending
@@ -94,7 +94,7 @@ class TaskLists:
     def __init__(
         self,
         call: Call,
-        backends: Sequence[Backend],
+        backends: Sequence[Lease],
         translate: Callable[[str, Fields], Fields],
         is_hidden: Callable[[str, Fields], bool] = lambda _server, _task: False,
     ) -> None:
@@ -112,14 +112,13 @@ class TaskLists:
         if not requests:
             self._reply()
 
-    def _page(self, backend: Backend, params: Fields) -> Call:
-        """Make the request for a page of a server."""
+    def _ask(self, backend: Lease, params: Fields) -> None:
         self._pages[backend.name] += 1
         reply: Pending[Outcome] = Pending(lambda outcome: self._take(backend, outcome))
         self._open[backend.name] = reply
         return structs.replace(self._call, params=params, report=None, reply=reply)
 
-    def _take(self, backend: Backend, outcome: Outcome) -> None:
+    def _take(self, backend: Lease, outcome: Outcome) -> None:
         page = outcome.fields() if isinstance(outcome, Result) else {}
         try:
             tasks = payload.items(page["tasks"])

@@ -1,7 +1,7 @@
 """Servers: capabilities, lists, state and notifications, and the interface of a backend."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from search_mcp.model.calls import Call, Caller
 from search_mcp.model.names import Ask, Era, Kind, State
@@ -109,42 +109,6 @@ class Status(Struct, frozen=True):
     def explanation(self) -> str | None:
         """The reason and the remedy, as a person reads them."""
         return "; ".join(filter(None, (self.reason, self.remedy and f"run `{self.remedy}`"))) or None
-
-
-class Backend(Protocol):
-    """One server behind search-mcp, in any state."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def status(self) -> Status: ...
-
-    def recall(self, opening: "Opening") -> None:
-        """Publish its cached capabilities and lists for such a client, without starting it."""
-        ...
-
-    def open(self, opening: "Opening") -> None:
-        """Start the server for this client, or prepare to."""
-        ...
-
-    def submit(self, call: Call, target: str) -> None:
-        """Forward a call under the backend's own name for the target, at once or after the start."""
-        ...
-
-    def look_again(self, kind: Kind) -> None:
-        """Read a list again after a client listed, if its TTL expired or the server does not announce its changes."""
-        ...
-
-    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return a function that is true until the announced change is read; `None` if no change was announced."""
-        ...
-
-    def restart(self) -> Callable[[], bool]:
-        """Restart the server, or start it; return a function that is true until it lists its tools, or has failed."""
-        ...
-
-    def set_log_level(self, level: str) -> None: ...
-    def roots_changed(self) -> None: ...
 
 
 # News: notifications and state changes of a backend.

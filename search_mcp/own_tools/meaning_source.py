@@ -1,4 +1,4 @@
-"""The process that makes vectors for one engine, by its configuration; engines with the same choice share a process.
+"""The process that makes vectors for one client, by its configuration; clients with the same choice share a process.
 
 Decides which process that is, and when it is ended. Loaded with the first search, and only if a model or an address is
 configured.
@@ -29,7 +29,7 @@ StartSoon = Callable[[Callable[[], Coroutine[Any, Any, None]]], bool]
 
 
 class MeaningSource:
-    """The meanings of queries for one engine."""
+    """The meanings of queries for one client."""
 
     def __init__(self, shared: Shared, later: CallLater, dependencies: Dependencies, start_soon: StartSoon) -> None:
         self._shared, self._later, self._dependencies, self._start_soon = shared, later, dependencies, start_soon
@@ -65,7 +65,7 @@ class MeaningSource:
         return self._meanings
 
     def end(self) -> None:
-        """Use no process any more; it ends unless another engine uses it."""
+        """Use no process any more; it ends unless another client uses it."""
         if self._meanings is not None:
             self._meanings.users -= 1
             if not self._meanings.users:

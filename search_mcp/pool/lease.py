@@ -39,7 +39,7 @@ class Lease:
         self.config, self._pool = config, pool
         self._turns = Turns(config.name, pool.later, self._pass_on, self._is_alone)
         self._tenant = Tenant(client, publish, self._turns)
-        self._is_over = False
+        self.is_open = self._is_over = False
         self._left = Left()  # since its end
         self.server = pool.make(config, dependencies)
         self.server.admit(self._tenant)
@@ -61,7 +61,7 @@ class Lease:
 
     def open(self, opening: Opening, predecessor: "Lease | None" = None) -> None:
         """Get a server for this client; it takes over the calls that waited for the one before an edit of the entry."""
-        self._tenant.era = opening.era
+        self.is_open, self._tenant.era = True, opening.era
         if predecessor is not None:
             self.server.predecessors.append(predecessor.server)
         placed = self._pool.place(self.server, opening)

@@ -4,8 +4,9 @@ A client gets a running server if that may be shared and would be started in the
 started; whether others may use that is decided then, once.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.catalog.in_common import InCommon
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import asking
-from search_mcp.model.calls import CallLater
 from search_mcp.model.servers import Opening
 from search_mcp.pool import sharing
 from search_mcp.pool.pooled_server import PooledServer
@@ -26,18 +26,19 @@ from search_mcp.wire.structs import replace
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-LINGER_SECONDS = 300.0
-"""Time that a shared server goes on running without a client: as long as a lazy one may be idle."""
+
+def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+    """Call a function after some seconds; return what cancels that."""
+    return asyncio.get_running_loop().call_later(seconds, act).cancel
 
 
 class Pool:
     """All servers of a process, and the task group that runs them."""
 
-    def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS, *, is_shared: bool = False) -> None:
+    def __init__(self, *, is_shared: bool = False) -> None:
         """`is_shared`: whether the servers may be those of several clients."""
         self.later, self.is_shared = later, is_shared
         self.in_common = InCommon()
-        self._linger_seconds = linger_seconds
         self._lists = EqualLists() if is_shared else None
         self._servers: dict[PooledServer, None] = {}  # those that are started, or will be soon
         self._tasks: TaskGroup | None = None
@@ -81,10 +82,10 @@ class Pool:
 
     def make(self, config: ServerConfig, dependencies: Dependencies) -> PooledServer:
         """Make a server of an entry; it is not started."""
-        return PooledServer(config, replace(dependencies, lists=self._lists), self.later, self._linger_seconds)
+        return PooledServer(config, replace(dependencies, lists=self._lists), self.later)
 
     def adapted(self, opening: Opening, config: ServerConfig) -> Opening:
-        """Return the opening with which an entry is opened: if clients share it though it may keep roots, without."""
+        """Return the opening of an entry for a client: without roots if the entry says that clients share it."""
         if not self.is_shared or not config.share:
             return opening
         return replace(opening, capabilities=asking.without_roots(opening.capabilities))
@@ -98,7 +99,7 @@ class Pool:
             found = next((each for each in self._servers if key is not None and each.key == key), None)
             if found is not None:
                 return found
-            own.share(opening, key)
+            own.decide(opening, key)
         own.open(opening)
         self._servers[own] = None
         if self._tasks is not None:  # after the answer to the client that needs it was written

@@ -26,13 +26,14 @@ from search_mcp.wire.structs import replace
 
 log = logging.getLogger(__name__)
 
+LINGER_SECONDS = 300.0
+"""Time that a shared server goes on running without a client: as long as a lazy one may be idle."""
+
 
 class PooledServer:
     """One server and its clients."""
 
-    def __init__(
-        self, config: ServerConfig, dependencies: Dependencies, later: CallLater, linger_seconds: float
-    ) -> None:
+    def __init__(self, config: ServerConfig, dependencies: Dependencies, later: CallLater) -> None:
         self.config, self.dependencies = config, dependencies
         self.supervisor = Supervisor(config, self._publish, later, dependencies)
         self.tenants: dict[Tenant, None] = {}
@@ -50,10 +51,10 @@ class PooledServer:
         """Servers of the entry before an edit, which end before this one starts."""
         self.is_ending = False
         """Whether it is being stopped."""
-        self._later, self._linger_seconds = later, linger_seconds
+        self._later = later
         self._lists: dict[Kind, ListChanged] = {}  # as they were published last
         self._callers = Callers()
-        self._is_paused = self._is_started = False
+        self._is_paused = False
         self._scope: anyio.CancelScope | None = None
         self._over = asyncio.Event()
         self._stop_timer: Callable[[], None] = lambda: None
@@ -72,7 +73,7 @@ class PooledServer:
         """Return by what is known now whether clients may share it."""
         return sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
 
-    def share(self, opening: Opening, key: bytes | None) -> None:
+    def decide(self, opening: Opening, key: bytes | None) -> None:
         """Decide, before its start for such a client, whether other clients may use it; they find it by the key."""
         self.supervisor.recall(opening)
         judged = self.judge()
@@ -81,7 +82,7 @@ class PooledServer:
 
     def open(self, opening: Opening) -> None:
         """Prepare its start for such a client; outside of calls, a shared server can ask no client."""
-        self.opening, self._is_started = opening, True
+        self.opening = opening
         caller = None if self.is_shared else opening.caller
         self.supervisor.open(replace(opening, caller=caller, admit_question=self._admit_question))
 
@@ -104,7 +105,7 @@ class PooledServer:
 
     async def ended(self) -> None:
         """Wait until it has ended, if it was started."""
-        if self._is_started:
+        if self.opening is not None:
             await self._over.wait()
 
     def end(self) -> None:
@@ -124,8 +125,8 @@ class PooledServer:
         self._stop_timer()
         self.was_shared = True
         for news in self._lists.values():
-            tenant.hear(news, is_shared=True)
-        tenant.hear(StateChanged(self.config.name, self.supervisor.status), is_shared=True)
+            tenant.hear(news)
+        tenant.hear(StateChanged(self.config.name, self.supervisor.status))
         self.apply_pause()
         self.supervisor.welcome()
         if tenant.log_level is not None:
@@ -140,7 +141,7 @@ class PooledServer:
             if tenant.log_level is not None:
                 self.apply_log_level()
         elif self.key is not None and self.supervisor.is_ready:
-            self._stop_timer = self._later(self._linger_seconds, self.end)
+            self._stop_timer = self._later(LINGER_SECONDS, self.end)
         else:
             self.end()
 
@@ -197,7 +198,7 @@ class PooledServer:
             meant = recipients(news, meant, self._callers, self.supervisor.era)
         for tenant in meant:
             try:
-                tenant.hear(news, is_shared=self.was_shared)
+                tenant.hear(news)
             except Exception:  # a bug must cost its own client only
                 log.exception("! %s: bug while passing on its news", self.config.name)
 

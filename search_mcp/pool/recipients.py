@@ -1,6 +1,6 @@
 """Which clients of a shared server its news are for.
 
-Lists and states are for all clients, whose sessions choose. A message that may contain words of another client's call
+Lists and states are for all clients, whose gateways choose. A message that may contain words of another client's call
 is for no client: it is neither guessed nor given to all.
 """
 

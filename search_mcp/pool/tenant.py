@@ -28,9 +28,9 @@ class Tenant:
         self._publish = publish
         self._kept = KeptNews()
 
-    def hear(self, news: News, *, is_shared: bool) -> None:
-        """Pass news on; keep them while the client does not read a server that is read for others."""
-        if self.turns.is_paused and is_shared:
+    def hear(self, news: News) -> None:
+        """Pass news on, or keep them while the client does not read."""
+        if self.turns.is_paused:
             self._kept.keep(news)
         else:
             self._publish(news)

@@ -174,7 +174,7 @@ _LINES = "it counts the log lines of one client"
 _CLIENTS = "it counts the clients of a server"
 _MEMORY = "it counts the calls in memory"
 _CALLS = "no client may call a server meanwhile"
-_TERMINATED = "only the aggregator of its own client is terminated"
+_TERMINATED = "its calls end, too"
 _LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
 _QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
 _UNREAD = "a server is read as long as one of its clients reads"
@@ -206,7 +206,7 @@ ALONE = {
     "test_list_servers_says_who_shares_a_server_and_why": _CLIENTS,
     "test_log_messages_before_any_call_reach_all_clients_and_again_after_a_restart": _CLIENTS,
     "test_patterns_that_match_nothing_are_reported": _LINES,
-    "test_two_clients_of_one_process_are_distinguished": "each aggregator writes its records at a time of its own",
+    "test_two_clients_of_one_process_are_distinguished": "each gateway writes its records at a time of its own",
     "test_very_many_problems_of_one_server_are_counted": _LINES,
     "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
     "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,

@@ -44,9 +44,10 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.aggregator import Aggregator, ProcessResults, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.pool.pool import Pool
 from search_mcp.results.kept_results import KeptFiles, KeptResults
+from search_mcp.results.process_results import ProcessResults
 from search_mcp.results.result_search import search
 from search_mcp.wire.structs import replace
 
@@ -73,18 +74,18 @@ class Pair:
         """Whether the servers are those of a pool, which other clients can join."""
         self.subset: str | None = None
         """The option `--servers` of the client that comes next."""
-        self._subsets: WeakKeyDictionary[Aggregator, str | None] = WeakKeyDictionary()
+        self._subsets: WeakKeyDictionary[Gateway, str | None] = WeakKeyDictionary()
         self.pool: Pool | None = None
         self.commands: list[Command] = []
         """Commands of all processes that were started."""
         self._faces: dict[Front, Face] = {}
         # Of the clients that joined a pool.
-        self._aggregators: dict[Front | Neighbour, tuple[Aggregator, anyio.Event, asyncio.Task[None]]] = {}
+        self._gateways: dict[Front | Neighbour, tuple[Gateway, anyio.Event, asyncio.Task[None]]] = {}
         self.neighbour = Neighbour(self) if is_beside_a_busy_client else None
         """A busy client on the same pool."""
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
-        self.aggregator: Aggregator | None = None
+        self.gateway: Gateway | None = None
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
@@ -143,8 +144,8 @@ class Pair:
     def accepts(self, name: str, *tools: str) -> None:
         """Accept the current definitions of these tools of a server, as the user."""
         assert self.trust is not None
-        assert self.aggregator is not None
-        backend = next(each for each in self.aggregator.backends if each.name == name)
+        assert self.gateway is not None
+        backend = next(each for each in self.gateway.leases if each.name == name)
         config = next(each for each in self._config().servers if each.name == name)
         shown = [each for each in backend.opened() if not tools or each.name in tools]
         assert {each.name for each in shown} >= set(tools), f"not changed, of {tools}: {shown}"
@@ -153,8 +154,8 @@ class Pair:
 
     def looks_at_trust(self) -> None:
         """Let the running search-mcp notice that definitions were accepted."""
-        assert self.aggregator is not None
-        task = self.loop.create_task(self.aggregator.look_at_trust())
+        assert self.gateway is not None
+        task = self.loop.create_task(self.gateway.leases.look_at_trust())
         self.settle()
         while not task.done():  # in some tests a comparison takes time
             self.after(0.1)
@@ -173,17 +174,16 @@ class Pair:
 
     def lets_neighbour_act(self) -> None:
         """Let the busy client do something, once the first client has opened."""
-        if self.neighbour is None or self.aggregator is None or self.loop.is_running() or self._over:
+        if self.neighbour is None or self.gateway is None or self.loop.is_running() or self._over:
             return
-        if self.aggregator.session.opening is not None and not self.neighbour.is_open:
+        if self.gateway.opening is not None and not self.neighbour.is_open:
             self._opens_neighbour(self.neighbour)
         if self.neighbour.is_open:
             self.neighbour.acts()
 
     def _opens_neighbour(self, neighbour: Neighbour) -> None:
-        session = self._join_pool(neighbour, self._world_of(neighbour), self.profile).session
-        face = Face(session, neighbour.hear, 1 << 20)
-        session.tell_front = face.tell
+        gateway = self._join_pool(neighbour, self._world_of(neighbour), self.profile)
+        face = Face(gateway, neighbour.hear, 1 << 20)
 
         def feed(data: bytes) -> None:
             self.loop.call_soon(face.peer.feed, data)
@@ -198,34 +198,32 @@ class Pair:
     def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
         """Connect another client to the pool of the first one, which has sent a message.
 
-        `world` replaces dependencies of its aggregator.
+        `world` replaces dependencies of its gateway.
         """
         front = Front(self, revision, f"front {len(self.others) + 2}")
-        session = self._join_pool(front, world, profile).session
-        face = Face(session, front.hear, 1 << 20)
-        session.tell_front = face.tell
+        face = Face(self._join_pool(front, world, profile), front.hear, 1 << 20)
         self._faces[front] = face
         self.others.append(front)
         return front
 
     def left_by(self, front: Front, seconds: float = 0) -> None:
-        """Close the connection of a client that joined; its aggregator may take some time to end."""
+        """Close the connection of a client that joined; its gateway may take some time to end."""
         self.loop.call_soon(self._faces.pop(front).close)
         self.settle()
-        _, ended, task = self._aggregators.pop(front)
+        _, ended, task = self._gateways.pop(front)
         ended.set()
         self.settle()
         self.after(seconds)
-        assert task.done(), "the aggregator of a client that left does not end"
+        assert task.done(), "the gateway of a client that left does not end"
         task.result()
 
     def cut_off(self, front: Front) -> None:
-        """End the aggregator of a client of a pool, without closing its session first."""
+        """End the gateway of a client of a pool, without closing its session first."""
         self._faces.pop(front)
-        _, ended, task = self._aggregators.pop(front)
+        _, ended, task = self._gateways.pop(front)
         ended.set()
         self.settle()
-        assert task.done(), "the aggregator of a client that left does not end"
+        assert task.done(), "the gateway of a client that left does not end"
         task.result()
 
     def each_calls(self, *fronts: Front) -> list[int]:
@@ -263,7 +261,7 @@ class Pair:
         self.nothing_is_left()
         self._end()
         self._face, self._ended = None, anyio.Event()
-        self._aggregators.clear()
+        self._gateways.clear()
         if self.neighbour is not None:
             self.neighbour = Neighbour(self)
         self.front.starts_anew()
@@ -272,30 +270,30 @@ class Pair:
 
     def client_stops_reading(self) -> None:
         """Stop reading as a client; then no server may be read either."""
-        assert self.aggregator is not None
-        self.aggregator.pause_reading()
+        assert self.gateway is not None
+        self.gateway.leases.pause_reading()
 
     def client_reads_on(self) -> None:
         self.reads_on(self.front)
 
     def stops_reading(self, front: Front) -> None:
         """Stop reading as one client of a pool."""
-        self.aggregator_of(front).pause_reading()
+        self.gateway_of(front).leases.pause_reading()
 
     def reads_on(self, front: Front) -> None:
-        self.loop.call_soon(self.aggregator_of(front).resume_reading)
+        self.loop.call_soon(self.gateway_of(front).leases.resume_reading)
         self.settle()
 
-    def aggregator_of(self, front: Front) -> Aggregator:
-        aggregator = self._aggregators[front][0] if front in self._aggregators else self.aggregator
-        assert aggregator is not None
-        return aggregator
+    def gateway_of(self, front: Front) -> Gateway:
+        gateway = self._gateways[front][0] if front in self._gateways else self.gateway
+        assert gateway is not None
+        return gateway
 
     def edit(self) -> None:
         """Write the configuration with the current `backs`."""
-        assert self.aggregator is not None
-        for aggregator in (self.aggregator, *(aggregator for aggregator, _, _ in self._aggregators.values())):
-            self.loop.call_soon(aggregator.reconfigure, self._config(self._subsets.get(aggregator)))
+        assert self.gateway is not None
+        for gateway in (self.gateway, *(gateway for gateway, _, _ in self._gateways.values())):
+            self.loop.call_soon(gateway.reconfigure, self._config(self._subsets.get(gateway)))
         self.settle()
 
     def terminates(self) -> None:
@@ -305,9 +303,9 @@ class Pair:
         self.settle()
 
     def edit_of(self, front: Front) -> None:
-        """Apply the current `backs` to the aggregator of one client of a pool."""
-        aggregator = self.aggregator_of(front)
-        self.loop.call_soon(aggregator.reconfigure, self._config(self._subsets.get(aggregator)))
+        """Apply the current `backs` to the gateway of one client of a pool."""
+        gateway = self.gateway_of(front)
+        self.loop.call_soon(gateway.reconfigure, self._config(self._subsets.get(gateway)))
         self.settle()
 
     @contextlib.contextmanager
@@ -332,10 +330,10 @@ class Pair:
         config = Config(servers, Settings(**self.settings), ())
         return config if subset is None else parse(subset).of(config)
 
-    def _aggregator(self, dependencies: Dependencies, profile: Profile | None) -> Aggregator:
-        """Make the aggregator of the client that comes next."""
+    def _gateway(self, dependencies: Dependencies, profile: Profile | None) -> Gateway:
+        """Make the gateway of the client that comes next."""
         assert self.pool is not None
-        made = Aggregator(
+        made = Gateway(
             self._config(self.subset),
             dependencies,
             self.pool,
@@ -374,11 +372,9 @@ class Pair:
         faces: list[Face] = []
 
         def start() -> None:  # inside a running loop, as in production
-            self.pool = Pool(later, is_shared=self.is_pooled)
-            self.aggregator = self._aggregator(world, self.profile)
-            session = self.aggregator.session
-            face = Face(session, self.front.hear, 1 << 20)
-            session.tell_front = face.tell
+            self.pool = Pool(is_shared=self.is_pooled)
+            self.gateway = self._gateway(world, self.profile)
+            face = Face(self.gateway, self.front.hear, 1 << 20)
             faces.append(face)
 
         self.loop.set_exception_handler(lambda _loop, context: self.transcript.faults.append(str(context)))
@@ -390,11 +386,11 @@ class Pair:
 
     async def _live(self, face: Face) -> None:
         """Run the session as `server.serve` does."""
-        assert self.aggregator is not None
+        assert self.gateway is not None
         assert self.pool is not None
-        async with self.pool.running(), self.aggregator.running():
+        async with self.pool.running(), self.gateway.running():
             await self._ended.wait()
-            for _, ended, task in self._aggregators.values():
+            for _, ended, task in self._gateways.values():
                 ended.set()
                 await task
             face.peer.half_close()
@@ -403,23 +399,23 @@ class Pair:
                 await face.peer.answered()
             face.close()
 
-    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any], profile: Profile | None) -> Aggregator:
-        aggregators: list[Aggregator] = []
+    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any], profile: Profile | None) -> Gateway:
+        gateways: list[Gateway] = []
 
         def start() -> None:
-            aggregators.append(self._aggregator(replace(self._world, **world), profile))
+            gateways.append(self._gateway(replace(self._world, **world), profile))
 
         self.loop.call_soon(start)
         self.settle()
         ended = anyio.Event()
 
         async def live() -> None:
-            async with aggregators[0].running():
+            async with gateways[0].running():
                 await ended.wait()
 
-        self._aggregators[front] = aggregators[0], ended, self.loop.create_task(live())
+        self._gateways[front] = gateways[0], ended, self.loop.create_task(live())
         self.settle()
-        return aggregators[0]
+        return gateways[0]
 
     async def _spawn(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]

@@ -161,7 +161,7 @@ class World:
     def looks(self) -> None:
         """Let the client request and use everything it can."""
         front = self.pair.front
-        if self.pair.aggregator is None:
+        if self.pair.gateway is None:
             return
         front.asks("tools/list")
         front.asks("prompts/list")
@@ -186,7 +186,7 @@ class World:
         """End the connection of the client, if any, and open one for another client."""
         front = self.pair.front
         self._quiet()
-        if self.pair.aggregator is not None:
+        if self.pair.gateway is not None:
             self.pair.comes_back()
             self._quiet()
         front.becomes(revision, **(UI if apps else {}))
@@ -204,9 +204,9 @@ class World:
 
     def accepts(self) -> None:
         """Accept the definitions that are shown, as the user."""
-        if self.pair.aggregator is None:
+        if self.pair.gateway is None:
             return
-        (backend,) = self.pair.aggregator.backends
+        (backend,) = self.pair.gateway.leases
         for each in backend.opened():
             self.known |= set(MARK.findall((each.now or b"").decode()))
         self.pair.accepts("alpha")
@@ -218,17 +218,17 @@ class World:
         page = ServerList(tuple(Entry(each["name"], payload.fields(payload.encode(each))) for each in entries))
         (config,) = self.pair._config().servers
         TrustStore(self.trust).record(config, "another client", Listed(tools=page))
-        if self.pair.aggregator is not None:
+        if self.pair.gateway is not None:
             self.pair.looks_at_trust()
 
     def pins(self, pinned: bool) -> None:
         self.server.config = {**self.server.config, "pin_tools": pinned}
-        if self.pair.aggregator is not None:
+        if self.pair.gateway is not None:
             self.pair.edit()
 
     def starts(self, startup: str) -> None:
         self.server.config = {**self.server.config, "startup": startup}
-        if self.pair.aggregator is not None:
+        if self.pair.gateway is not None:
             self.pair.edit()
 
     def changes(self, what: str) -> None:

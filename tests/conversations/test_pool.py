@@ -1,4 +1,4 @@
-"""Clients with aggregators of their own that share servers: which of them get the same one, and what each notices."""
+"""Clients that share servers: which of them get the same one, and what each notices."""
 
 import gc
 import weakref
@@ -11,7 +11,7 @@ import pytest
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, elicit, names, roots, text
-from search_mcp.pool.pool import LINGER_SECONDS
+from search_mcp.pool.pooled_server import LINGER_SECONDS
 from search_mcp.pool.sharing import KEEPS_NOTHING, SHARED_LATER
 from search_mcp.pool.turns import WINDOW
 
@@ -376,13 +376,13 @@ def test_nothing_of_a_client_that_left_is_kept(pool: Pair) -> None:
     first, second = _two(pool)
     for front in (first, second):
         front.watches("note://one")
-    aggregator = weakref.ref(pool.aggregator_of(second))
+    gateway = weakref.ref(pool.gateway_of(second))
     pool.each_calls(first, second)
     pool.left_by(second)
     second.inbox.clear()
     pool.after(1)  # timers that refer to it have expired
     gc.collect()
-    assert aggregator() is None
+    assert gateway() is None
     pool.alpha.listening.clear()
     pool.alpha.exits(1)
     pool.after(10)

@@ -14,7 +14,7 @@ from conversations.front import Asked, Front
 from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import MODERN, NEWEST_LEGACY, text
-from search_mcp.pool.pool import LINGER_SECONDS
+from search_mcp.pool.pooled_server import LINGER_SECONDS
 
 STEPS = 120
 MOST_CLIENTS = 6

@@ -1,4 +1,4 @@
-"""Following the configuration file: what an aggregator that shares its process uses of it."""
+"""Following the configuration file: what a gateway that shares its process uses of it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import read
 from search_mcp.config.trust import Approvals
-from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.pool.pool import Pool
 
@@ -23,10 +23,10 @@ async def test_the_file_is_followed_with_the_thread_for_files_of_the_process(tmp
         is_queued.set()
 
     config = read(file, {})
-    aggregator = Aggregator(config, Dependencies(file_queue=queue), Pool(later))
+    gateway = Gateway(config, Dependencies(file_queue=queue), Pool())
     follow = Gate(file, Origin.OWN, Approvals(tmp_path / "approvals"))
-    async with aggregator.running(), anyio.create_task_group() as tasks:
-        tasks.start_soon(follow_edits, follow, aggregator, config, LogSettings(None), Watches(), {})
+    async with gateway.running(), anyio.create_task_group() as tasks:
+        tasks.start_soon(follow_edits, follow, gateway, config, LogSettings(None), {})
         with anyio.fail_after(10):
             await is_queued.wait()
         tasks.cancel_scope.cancel()

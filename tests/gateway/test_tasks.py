@@ -1,6 +1,5 @@
 """The owner of a task, its id for the client, and the merged list of all servers' tasks."""
 
-from collections.abc import Callable
 from json import dumps, loads
 from typing import Any
 
@@ -8,8 +7,9 @@ import pytest
 
 from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.model.calls import Call, Outcome, Result
-from search_mcp.model.names import Action, Kind, State
-from search_mcp.model.servers import Opening, Status
+from search_mcp.model.errors import TaskNotFound
+from search_mcp.model.names import Action
+from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode, fields, value
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
@@ -80,20 +80,12 @@ class Endless:
     """A backend whose list of tasks always has another page."""
 
     name = "endless"
-    status = Status("endless", State.READY)
 
     def __init__(self) -> None:
         self.waiting: list[Call] = []
         self.cursors: list[object] = []
 
-    def look_again(self, kind: Kind) -> None: ...
-    def restart(self) -> Callable[[], bool]:
-        raise NotImplementedError
-
-    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        return None
-
-    def submit(self, call: Call, target: str) -> None:
+    def submit(self, call: Call, target: str) -> Cancel:
         self.waiting.append(call)
         self.cursors.append(value(call.params.get("cursor", Raw(b"null"))))
 
@@ -101,18 +93,14 @@ class Endless:
         page = {"tasks": [{"taskId": f"t-{len(self.cursors)}"}], "nextCursor": f"{len(self.cursors)}"}
         self.waiting.pop().reply(Result(encode(page)))
 
-    def recall(self, opening: Opening) -> None: ...
-    def open(self, opening: Opening) -> None: ...
-    def set_log_level(self, level: str) -> None: ...
-    def roots_changed(self) -> None: ...
-
 
 def test_a_list_that_never_ends_is_cut_off() -> None:
     outcomes: list[Outcome] = []
     backend, tasks = Endless(), TaskMap()
     caller: Any = None  # the caller is not used
-    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, Pending(outcomes.append))
-    TaskLists(asked, [backend], tasks.translate).gather()
+    having: Any = [backend]
+    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, reply=outcomes.append)
+    TaskLists(asked, having, tasks.translate).gather()
     while backend.waiting:
         backend.answer()
     assert backend.cursors == [None, *(f"{number}" for number in range(1, MAX_PAGES))]

@@ -29,7 +29,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.own_tools.definitions import NAMES
 from search_mcp.pool.pool import Pool
 
@@ -170,12 +170,10 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
     entry = ServerConfig(name="backend", command=sys.executable, prefix="")
     config = Config((entry,), Settings(listing="full"), ())
     async with anyio.create_task_group() as servers:
-        pool = Pool(later)
-        aggregator = Aggregator(config, Dependencies(spawn=spawn, variables={}, home=""), pool)
-        session = aggregator.session
-        front = Front(session, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
-        session.tell_front = front.tell
-        async with pool.running(), aggregator.running(), anyio.create_task_group() as tasks:
+        pool = Pool()
+        gateway = Gateway(config, Dependencies(spawn=spawn, variables={}, home=""), pool)
+        front = Front(gateway, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
+        async with pool.running(), gateway.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(listen, front)
             yield incoming.messages, outgoing
             await outgoing.aclose()

@@ -25,7 +25,7 @@ from search_mcp.background import FileQueue
 from search_mcp.collector import THRESHOLDS
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.pool.pool import Pool
 
 Json = dict[str, Any]
@@ -294,14 +294,12 @@ class Visit:
             home="/home/test",
         )
         servers = tuple(ServerConfig(name=name, command=sys.executable, args=(name,)) for name in ("hostile", "quiet"))
-        self._pool = Pool(later)
-        self._aggregator = Aggregator(Config(servers, Settings(**self._settings), ()), world, self._pool)
-        session = self._aggregator.session
-        self._face = Front(session, self._hear, MOST_BYTES)
-        session.tell_front = self._face.tell
+        self._pool = Pool()
+        self._gateway = Gateway(Config(servers, Settings(**self._settings), ()), world, self._pool)
+        self._face = Front(self._gateway, self._hear, MOST_BYTES)
 
     async def _live(self) -> None:
-        async with self._pool.running(), self._aggregator.running():
+        async with self._pool.running(), self._gateway.running():
             await self._ended.wait()
             self._face.peer.half_close()
             self._face.close()

@@ -1,4 +1,4 @@
-"""Clients in this process that share real servers: one pool, and an aggregator for each client."""
+"""Clients in this process that share real servers: one pool, and a gateway for each client."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Spawner
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.aggregator import Aggregator, later
+from search_mcp.gateway.gateway import Gateway
 from search_mcp.pool.pool import Pool
 
 SECONDS = 120
@@ -26,18 +26,16 @@ Script = Sequence[tuple[str, Message]]
 
 
 class Client:
-    """A client of an aggregator in this process."""
+    """A client of a gateway in this process."""
 
-    def __init__(self, era: Era, aggregator: Aggregator) -> None:
+    def __init__(self, era: Era, gateway: Gateway) -> None:
         self._era = era
         self.lines: list[bytes] = []
         self.gives: dict[str, Message] = {}
         """Its answers to questions, by method; it refuses others."""
         self._was_asked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
         self._answers: dict[int, asyncio.Future[bytes]] = {}
-        session = aggregator.session
-        self._front = Front(session, self._hear, 64 << 20)
-        session.tell_front = self._front.tell
+        self._front = Front(gateway, self._hear, 64 << 20)
         self._ids = 0
 
     def _hear(self, line: bytes) -> None:
@@ -93,12 +91,12 @@ class Machine:
 
     def __init__(self, server: ServerConfig, cache: Path) -> None:
         self._config = Config((server,), Settings(first_list_seconds=60.0), ())
-        self.pool = Pool(later, is_shared=True)
+        self.pool = Pool(is_shared=True)
         variables = dict(os.environ)
         self._dependencies = Dependencies(spawn=Spawner(), cache=CatalogCache(cache), variables=variables)
 
     @asynccontextmanager
     async def client(self, era: Era) -> AsyncIterator[Client]:
-        aggregator = Aggregator(self._config, self._dependencies, self.pool)
-        async with aggregator.running():
-            yield Client(era, aggregator)
+        gateway = Gateway(self._config, self._dependencies, self.pool)
+        async with gateway.running():
+            yield Client(era, gateway)

@@ -158,13 +158,13 @@ class BackModern:
         if not isinstance(read, Result):
             return read
         try:
-            outcome_read = self._read_result(answer)
+            result = self._read_result(answer)
         except ValueError as exc:
             log.warning("! %s: its question to the user is refused: %s", self._server, exc)
             return asking.refused(exc)
-        if isinstance(outcome_read, InputRequired) and asking.asks_for_roots(outcome_read.requests):
+        if isinstance(result, InputRequired) and asking.asks_for_roots(result.requests):
             self._opening.admit_question(Ask.ROOTS, forwarded.call)
-        return outcome_read
+        return result
 
     def _read_result(self, answer: Raw | ErrorObject) -> Outcome:
         """Read a result of this era.
