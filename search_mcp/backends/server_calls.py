@@ -6,7 +6,6 @@ answer it. The supervisor decides when there is a connection, `time_limit` how l
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from search_mcp.backends.availability import Availability
@@ -19,12 +18,13 @@ from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
-from search_mcp.model.calls import Call, CallLater, Outcome, Result
+from search_mcp.model.calls import Call, CallLater, Outcome, Result, Retry
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
+from search_mcp.wire.inflight import Fate, RequestFailure
+from search_mcp.wire.pending import Pending, unheard
 from search_mcp.wire.structs import Struct, field, replace
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
 """By what one client subscribed to: a resource's URI or a task's id."""
-_COMPARED = {
+_LIST_OF = {
     Action.CALL_TOOL: Kind.TOOLS,
     Action.GET_PROMPT: Kind.PROMPTS,
     Action.COMPLETE_PROMPT: Kind.PROMPTS,
@@ -103,24 +103,22 @@ class ServerCalls:
             call.reply(self._not_running("it does not read its input, and much waits already"))
             return
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
-        if seconds is None and at_most is None:
-            return self._pass_on(call, target)
-        limited = Limited(call, seconds, at_most, self._later, self._late)
-        limited.cancel_backend = self._pass_on(limited.call, target)
-        return limited.cancel
+        if seconds is not None or at_most is not None:
+            call = limited(call, seconds, at_most, self._later, self._late)
+        self._pass_on(call, target)
 
     def _without_secrets(self, outcome: Outcome | None) -> Outcome | None:
         """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
         return PeerError(redacted(outcome.error, self._config.secrets)) if isinstance(outcome, PeerError) else outcome
 
-    def _late(self, call: Call, how: str) -> WireError:
+    def _late(self, reply: Pending[Outcome], how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
-        return self._not_running(self._availability.reason or how) if self.is_holding(call) else Lost(self.name, how)
+        return self._not_running(self._availability.reason or how) if self.is_holding(reply) else Lost(self.name, how)
 
-    def is_holding(self, call: Call) -> bool:
-        """Return whether a call waits here, or at the server of the edited entry."""
-        waits_for_login = self._login is not None and call in self._login.waiting
-        return call in self._held or waits_for_login or any(each.is_holding(call) for each in self.successors)
+    def is_holding(self, reply: Pending[Outcome]) -> bool:
+        """Return whether the call with this reply waits here, or at the server of the edited entry."""
+        waits_for_login = self._login is not None and reply in self._login.waiting
+        return reply in self._held or waits_for_login or any(each.is_holding(reply) for each in self.successors)
 
     def _not_running(self, reason: str) -> WireError:
         return NotRunning(self.name, self._availability.state, reason)
@@ -166,12 +164,11 @@ class ServerCalls:
             return
         self._idleness.interrupt()
         if call.action in _SUBSCRIBING:
-            subscribers = self._subscriptions.setdefault((call.action, target), {})
-            subscribers[call.caller.session] = replace(call, reply=_ignore)
+            self._subscriptions.setdefault((call.action, target), {})[call.caller.session] = call
         elif call.action in _UNDOES and self._unsubscribe(call.caller.session, _UNDOES[call.action], target):
             call.reply(Result({}))
-            return cancel_nothing
-        return dialect.submit(call, target)
+            return
+        dialect.submit(call, target)
 
     def _unsubscribe(self, session: object, action: Action, target: str) -> bool:
         """Forget a client's subscription; return whether another client has it, too, so that it goes on."""
@@ -190,7 +187,7 @@ class ServerCalls:
     def subscribe_again(self, dialect: BackDialect) -> None:
         """Make every subscription on a new connection."""
         for (_, target), subscribers in self._subscriptions.items():
-            dialect.submit(next(iter(subscribers.values())), target)
+            dialect.submit(replace(next(iter(subscribers.values())), reply=unheard()), target)
 
     def release(self) -> None:
         """Start the calls that waited for the server or for its list."""
@@ -292,7 +289,8 @@ class ServerCalls:
         held = self._held.take(lambda each: each.call.caller.session is session)
         if self._login is not None:
             for each in self._login.take(session):
-                each.call = replace(each.call, waited_for_login=False)  # the edit may have changed the credentials
+                # The edit may have changed the credentials.
+                each.call = replace(each.call, tried=each.call.tried - {Retry.LOGIN})
                 held.append(each)
         return Left(theirs, held)
 
@@ -304,19 +302,15 @@ class ServerCalls:
             is_new = key not in self._subscriptions
             self._subscriptions.setdefault(key, {})[call.caller.session] = call
             if is_new and dialect is not None:
-                dialect.submit(call, key[1])
+                dialect.submit(replace(call, reply=unheard()), key[1])
             elif dialect is None:
                 self._availability.wanted.set()
         for each in left.held:
-            each.cancel = self._pass_on(each.call, each.target)
+            self._pass_on(each.call, each.target)
 
     def end(self, subscriptions: Subscriptions) -> None:
         """End the subscriptions of a client that left, except those that other clients have, too."""
         dialect = self._availability.dialect
         for (action, target), call in subscriptions.items():
             if dialect is not None and (action, target) not in self._subscriptions:
-                dialect.submit(Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=_ignore), target)
-
-
-def _ignore(_outcome: Outcome) -> None:
-    """Ignore an answer that no client waits for."""
+                dialect.submit(Call(_UNDONE_BY[action], target, {}, None, call.caller, unheard()), target)

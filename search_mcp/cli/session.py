@@ -182,14 +182,10 @@ class Session:
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
-
-        def submit(reply: Callable[[Outcome], None]) -> Cancel:
-            params = {"arguments": payload.encode(arguments)}
-            return self._gateway.submit(
-                Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report),
-            )
-
-        return await answer(submit)
+        params = {"arguments": payload.encode(arguments)}
+        return await answer(
+            lambda reply: self._gateway.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
+        )
 
     @property
     def meaning_problem(self) -> str:

@@ -145,7 +145,7 @@ async def serve(
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         last_resort()  # from here on, messages of servers are handled
-        following = partial(follow_edits, follow, gateway, config, log_to, subset=subset)
+        following = partial(follow_edits, follow, gateway, config, log_to, Watches(), subset=subset)
         async with pool.running():
             await attend(gateway, client, front, writer, received, following)
         results.end()

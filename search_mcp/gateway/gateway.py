@@ -25,15 +25,15 @@ from search_mcp.gateway.leases import Leases
 from search_mcp.gateway.listings import COALESCE_SECONDS, instructions
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.servers import Servers
-from search_mcp.gateway.waiting import SlicedWork
+from search_mcp.gateway.waiting import in_slices
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import ElicitationComplete, ListChanged, News, Opening, StateChanged, TaskChanged
 from search_mcp.pool.pool import Pool
 from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire import structs
-from search_mcp.wire.errors import InternalError, WireError
-from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.pending import Pending
 
 if TYPE_CHECKING:
     from search_mcp.gateway.router import Router
@@ -192,13 +192,11 @@ class Gateway:
 
         return Router(self.servers, self.state, self.later)
 
-    def submit(self, call: Call) -> Cancel:
+    def submit(self, call: Call) -> None:
         """Carry out a call at the server that owns its target; answer at once if none does."""
-        if call.action in _RECORDED and self.servers.settings.usage:
-            usage = self._usage or self._load_usage()
-            if usage is not None:
-                return usage.submit(call)
-        return self._router.submit(call)
+        is_recorded = call.action in _RECORDED and self.servers.settings.usage
+        usage = (self._usage or self._load_usage()) if is_recorded else None
+        (usage or self._router).submit(call)
 
     def _load_usage(self) -> "ClientUsage | None":
         """Load the record of tool calls with the first of them; return `None` if none are recorded."""
@@ -219,28 +217,25 @@ class Gateway:
             self._usage_queue.flush()
 
     def merged_list(
-        self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
-    ) -> Cancel:
+        self, kind: Kind, viewer: Viewer, reply: Pending[Listing | WireError], *, hears_news: bool = False
+    ) -> None:
         """Give a merged list, as soon as it is whole or the client should wait no longer.
 
         `hears_news`: the client has asked to be told when this list changes.
         """
 
         def give() -> None:
-            try:
-                listing: Listing | WireError = self._listing(kind, viewer)
-            except Exception:  # a bug must cost its own request only
-                log.exception("! bug while listing %s", kind.value)
-                listing = InternalError()
-            reply(listing)
+            reply(self._listing(kind, viewer))
             for lease in self.leases:
                 lease.look_again(kind)
 
         profile = self.audience(viewer).profile
         patience = first_list_patience(profile, self.servers.settings.first_list_seconds, hears_news=hears_news)
-        sliced = SlicedWork(partial(self.state.presentation.advance, kind, viewer), give, self.later)
-        waiting = self.state.lists.when_settled(frozenset({kind}), self.servers.enabled, sliced.run, patience)
-        return sliced.cancel_with(waiting)
+
+        def prepare() -> None:
+            in_slices(lambda: self.state.presentation.advance(kind, viewer), give, reply, self.later)
+
+        self.state.lists.when_settled(frozenset({kind}), self.servers.enabled, prepare, reply, patience)
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list that the client is shown now."""

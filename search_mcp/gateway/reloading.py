@@ -126,10 +126,9 @@ async def follow_edits(
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
-    noticed_here = await run_in_thread(_load_watching)
+    await run_in_thread(_load_watching)
     await run_in_thread(gateway.tidy)
-    noticed = noticed_here if watches is None else watches.noticed
-    with noticed(follow.path, *folders) as edited:
+    with watches.noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()

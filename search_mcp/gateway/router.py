@@ -112,13 +112,13 @@ class Router:
             return self._servers.only_server(lambda able: able.completions)
         return self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
 
-    def _subscribe(self, call: Call, server: str) -> Cancel:
+    def _subscribe(self, call: Call, server: str) -> None:
         capabilities = self._servers.status(server).capabilities
         if capabilities is not None and not capabilities.subscribe:
             raise method_not_found(f"server {server!r} has no subscriptions")
         if call.action is Action.SUBSCRIBE:
             self._client.subscriptions.add(call.target, server)
-        return self._forwarding.forward(server, call, call.target)
+        self._forwarding.forward(server, call, call.target)
 
     # Skills
 

@@ -112,7 +112,8 @@ class TaskLists:
         if not requests:
             self._reply()
 
-    def _ask(self, backend: Lease, params: Fields) -> None:
+    def _page(self, backend: Lease, params: Fields) -> Call:
+        """Make the request for a page of a server."""
         self._pages[backend.name] += 1
         reply: Pending[Outcome] = Pending(lambda outcome: self._take(backend, outcome))
         self._open[backend.name] = reply

@@ -98,11 +98,6 @@ class AwaitedLists:
         """Do not wait for a server's lists until there is news of them."""
         self._overdue |= {(server, kind) for kind in Kind}
 
-    def forget_all(self) -> None:
-        """Drop all waiting calls and requests: the client is gone."""
-        for waiting in list(self._waiting):
-            self._forget(waiting)
-
     def release_settled(self) -> None:
         """Release the calls and requests whose lists are settled."""
         for waiting in [each for each in self._waiting if self._is_done(each)]:

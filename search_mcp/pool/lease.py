@@ -18,7 +18,6 @@ from search_mcp.model.servers import News, Opening, Status
 from search_mcp.pool.pool import Pool
 from search_mcp.pool.tenant import Client, Tenant
 from search_mcp.pool.turns import Turn, Turns
-from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -85,14 +84,13 @@ class Lease:
         """Give up the calls that wait for their turn."""
         return self._turns.take()
 
-    def submit(self, call: Call, target: str) -> Cancel:
-        if self.server.is_shared:
-            return self._turns.submit(call, target)
-        return self.server.supervisor.calls.submit(call, target)
+    def submit(self, call: Call, target: str) -> None:
+        """Carry out a call under the server's own name for the target, at once or after the start."""
+        (self._turns if self.server.is_shared else self.server.supervisor.calls).submit(call, target)
 
-    def _pass_on(self, call: Call, target: str) -> Cancel:
+    def _pass_on(self, call: Call, target: str) -> None:
         self.server.note_caller(self._tenant)
-        return self.server.supervisor.calls.submit(call, target)
+        self.server.supervisor.calls.submit(call, target)
 
     def _is_alone(self) -> bool:
         return all(each is self._tenant for each in self.server.tenants)

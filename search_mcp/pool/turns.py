@@ -150,9 +150,9 @@ class Turn(Struct, eq=False):
         report = self.report if self.call.report is not None else None
         self.turns.pass_on(replace(self.call, report=report), self.target)
 
-    def reply(self, outcome: Outcome) -> None:
-        self._end()
-        self.call.reply(outcome)
+    def _read(self, outcome: Outcome | None) -> Outcome | None:
+        self.turns.end(self)
+        return outcome
 
     def report(self, progress: Fields) -> None:
         if not self.turns.drops_progress and self.call.report is not None:

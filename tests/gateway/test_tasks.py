@@ -7,9 +7,7 @@ import pytest
 
 from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.model.calls import Call, Outcome, Result
-from search_mcp.model.errors import TaskNotFound
 from search_mcp.model.names import Action
-from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode, fields, value
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
@@ -85,7 +83,7 @@ class Endless:
         self.waiting: list[Call] = []
         self.cursors: list[object] = []
 
-    def submit(self, call: Call, target: str) -> Cancel:
+    def submit(self, call: Call, target: str) -> None:
         self.waiting.append(call)
         self.cursors.append(value(call.params.get("cursor", Raw(b"null"))))
 
@@ -99,7 +97,7 @@ def test_a_list_that_never_ends_is_cut_off() -> None:
     backend, tasks = Endless(), TaskMap()
     caller: Any = None  # the caller is not used
     having: Any = [backend]
-    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, reply=outcomes.append)
+    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, Pending(outcomes.append))
     TaskLists(asked, having, tasks.translate).gather()
     while backend.waiting:
         backend.answer()

@@ -97,7 +97,7 @@ class Reached:
         going = InProgress()
         params = {"name": encode(tool), "arguments": encode(arguments or {})}
         call = Call(Action.CALL_TOOL, tool, params, None, self.person, going.reply, report, asks=asks)
-        going.cancel = self.supervisor.calls.submit(call, tool)
+        self.supervisor.calls.submit(call, tool)
         return going
 
     async def call(self, tool: str, arguments: Any = None) -> Outcome:

@@ -199,7 +199,7 @@ async def test_a_call_that_waits_for_a_login_is_handed_over_if_the_entry_is_edit
     there.person.answers = lambda _question: {"action": "accept"}  # but nobody opens the address
     call = there.begin("say", {"text": "hello"})
     (handed,) = there.supervisor.calls.hand_over(there.person.session).held
-    assert (handed.call.reply, handed.call.waited_for_login) == (call.reply, False)
+    assert (handed.call.reply, handed.call.tried) == (call.reply, frozenset())
     assert call.outcomes == []
 
 
