@@ -146,11 +146,11 @@ class Turn(Struct, eq=False):
     """Whether it had a log level of its own when it was passed on; that of a legacy client may change."""
 
     def begin(self) -> None:
-        self.call.reply.steps.append(self._read)
+        self.call.reply.steps.append(self._end)
         report = self.report if self.call.report is not None else None
         self.turns.pass_on(replace(self.call, report=report), self.target)
 
-    def _read(self, outcome: Outcome | None) -> Outcome | None:
+    def _end(self, outcome: Outcome | None) -> Outcome | None:
         self.turns.end(self)
         return outcome
 
