@@ -76,11 +76,9 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     reason = status.explanation if status.state in (State.HELD, State.NEEDS_LOGIN) else None
     if status.reason is not None and status.state is State.FAILED:
         reason = short_reason(status.reason)
-    unmatched = dict(session.catalog.unmatched(server.name))
-    if reason is None:
-        reason = next((each for each, hides in unmatched.items() if hides), None)
+    unmatched = [sentence for sentence, _hides in session.catalog.unmatched(server.name)]
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(server.name, state, reason, tools, command_lines.short(server), left_out, [*unmatched])
+    return Known(server.name, state, reason, tools, command_lines.short(server), left_out, unmatched)
 
 
 def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal) -> None:

@@ -351,6 +351,7 @@ def test_a_misspelt_name_in_deny_is_a_problem_of_its_server(configured: Configur
     assert (validated.code, validated.err) == (1, "".join(f"warning: box: {each}\n" for each in said))
     shown = place.run("servers").out
     assert all(f"box: {each}\n" in shown for each in said)
+    assert not any("tools.deny" in line for line in shown.splitlines() if line.startswith("box "))  # it has the command
     assert place.run("servers", "--json").json["servers"][0]["problems"] == said
 
 
