@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from search_mcp.auth.challenges import Challenge, bearer
-from search_mcp.auth.errors import AuthError, Unavailable, quoted
+from search_mcp.auth.errors import AuthError, Unauthorized, Unavailable, quoted
 from search_mcp.auth.records import Login
 from search_mcp.auth.renewal import Need, Renewed, digest, renew_apart
 from search_mcp.auth.settings import LoginSettings
@@ -76,19 +76,16 @@ class Access:
             self._renew_early()
         return self._login.access_token if self._login is not None else None
 
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> str | None:
-        """Decide what follows a response that refuses a request, which was not carried out.
+    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> None:
+        """Have a new token for a request that was refused, and not carried out: it can be sent once more.
 
         Args:
             sent: the token of the request
             status: 401 or 403
             headers: the values of `WWW-Authenticate`
 
-        Returns:
-            `None` if the request can be sent once more, with a new token; else the reason, which may be empty, why only
-            a login of the user helps
-
         Raises:
+            Unauthorized: only the user can help.
             Unavailable: no new token can be had now.
             AuthError: no login changes the refusal.
         """
@@ -100,11 +97,10 @@ class Access:
         async with self._turn:
             await self._read()
             login = self._login
-            if login is not None and login.access_token != sent and not login.is_expired(self._clock()):
-                return None  # a login, or a renewal, elsewhere
-            return await self._after_refusal(sent, status, challenge)
+            if login is None or login.access_token == sent or login.is_expired(self._clock()):
+                await self._after_refusal(sent, status, challenge)  # else there was a login, or a renewal, elsewhere
 
-    async def _after_refusal(self, sent: str | None, status: int, challenge: Challenge) -> str | None:
+    async def _after_refusal(self, sent: str | None, status: int, challenge: Challenge) -> None:
         login = self._login
         if status == FORBIDDEN:
             if login is not None and {*challenge.scopes} <= {*login.wanted_scopes}:
@@ -116,10 +112,9 @@ class Access:
         elif login is not None or self._logs_in_itself:
             renewed = await self._renewed(Need(refused=digest(sent)))
         else:
-            return ""
-        if renewed.outcome == "renewed":
-            return None
-        return renewed.reason
+            raise Unauthorized
+        if renewed.outcome != "renewed":
+            raise Unauthorized(renewed.reason)
 
     @property
     def _logs_in_itself(self) -> bool:

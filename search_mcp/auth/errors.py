@@ -37,6 +37,10 @@ class SeveralHosts(AuthError):
         )
 
 
+class Unauthorized(AuthError):
+    """A request was refused, and only the user can help: `search-mcp auth login`; the text may be empty."""
+
+
 class NotNeeded(AuthError):
     """The server answers without a login, and offers none."""
 

@@ -8,6 +8,7 @@ from email.message import Message
 from pathlib import Path
 
 from search_mcp.auth.access import Access
+from search_mcp.auth.errors import Unauthorized
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import LoginStore
 
@@ -29,9 +30,10 @@ async def call(access: Access) -> str:
         status, headers = await asyncio.to_thread(post, access.settings.url, sent)
         if status == 200:
             return "done"
-        needed = await access.refused(sent, status, headers.get_all("WWW-Authenticate") or ())
-        if needed is not None:
-            return f"needs a login: {needed}"
+        try:
+            await access.refused(sent, status, headers.get_all("WWW-Authenticate") or ())
+        except Unauthorized as exc:
+            return f"needs a login: {exc}"
     return f"status {status}"
 
 

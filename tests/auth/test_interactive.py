@@ -59,7 +59,7 @@ async def test_a_login_with_a_browser(store: LoginStore, settings: LoginSettings
     opened = Access(settings, store, renew=renew)
     assert await opened.token() == "access-1"
     server.expire()
-    assert await opened.refused("access-1", 401, ["Bearer"]) is None
+    await opened.refused("access-1", 401, ["Bearer"])
     assert await opened.token() == "access-2"
 
 

@@ -9,7 +9,7 @@ import pytest
 from auth.authorization import Authorization, authorization
 from search_mcp.auth import scopes
 from search_mcp.auth.access import LOOK_SECONDS, Access
-from search_mcp.auth.errors import AuthError, Unavailable
+from search_mcp.auth.errors import AuthError, Unauthorized, Unavailable
 from search_mcp.auth.records import Login
 from search_mcp.auth.registration import Registration
 from search_mcp.auth.renewal import Need, Renewed, detachments, digest, renew, renew_apart
@@ -157,7 +157,8 @@ def test_a_process_of_its_own_does_the_same(
 async def test_a_server_without_a_login_gets_no_token(store: LoginStore, settings: LoginSettings) -> None:
     opened = access(settings, store)
     assert await opened.token() is None
-    assert await opened.refused(None, 401, [CHALLENGE]) == ""
+    with pytest.raises(Unauthorized, match=r"^$"):
+        await opened.refused(None, 401, [CHALLENGE])
     assert not list(store.folder.glob("*.json"))
 
 
@@ -167,7 +168,7 @@ async def test_a_login_made_elsewhere_is_used_at_once(
     opened = access(settings, store)
     assert await opened.token() is None
     login = log_in()
-    assert await opened.refused(None, 401, [CHALLENGE]) is None
+    await opened.refused(None, 401, [CHALLENGE])
     assert await opened.token() == login.access_token
 
 
@@ -204,7 +205,7 @@ async def test_a_refused_token_is_renewed_though_it_has_not_expired(
 ) -> None:
     log_in(None)
     opened = access(settings, store)
-    assert await opened.refused(await opened.token(), 401, [CHALLENGE]) is None
+    await opened.refused(await opened.token(), 401, [CHALLENGE])
     assert await opened.token() == "access-2"
 
 
@@ -213,8 +214,8 @@ async def test_a_refused_token_that_cannot_be_renewed_needs_the_user(
 ) -> None:
     log_in(is_renewable=False)
     opened = access(settings, store)
-    needed = await opened.refused(await opened.token(), 401, [CHALLENGE])
-    assert needed == "the login has expired"
+    with pytest.raises(Unauthorized, match=r"^the login has expired$"):
+        await opened.refused(await opened.token(), 401, [CHALLENGE])
 
 
 async def test_an_expired_token_that_cannot_be_renewed_needs_the_user(
@@ -223,8 +224,8 @@ async def test_an_expired_token_that_cannot_be_renewed_needs_the_user(
     log_in(0.001, is_renewable=False)
     opened = access(settings, store)
     assert await opened.token() is None
-    needed = await opened.refused(None, 401, [CHALLENGE])
-    assert needed == "the login has expired"
+    with pytest.raises(Unauthorized, match=r"^the login has expired$"):
+        await opened.refused(None, 401, [CHALLENGE])
 
 
 async def test_a_login_that_the_user_replaces_or_ends_elsewhere_is_noticed(
@@ -251,8 +252,8 @@ async def test_more_permissions_need_the_user_and_are_remembered(
     opened = access(settings, store)
     headers = ['Bearer error="insufficient_scope", scope="write"']
     for _ in range(2):
-        needed = await opened.refused(await opened.token(), 403, headers)
-        assert needed == "a call needs more permissions: write"
+        with pytest.raises(Unauthorized, match=r"^a call needs more permissions: write$"):
+            await opened.refused(await opened.token(), 403, headers)
     login = store.read(settings)
     assert login is not None
     assert (login.wanted_scopes, login.missing_scopes) == (("read",), ("write",))
@@ -266,12 +267,8 @@ async def test_the_permissions_that_a_server_asks_for_are_bounded(
     opened = access(settings, store)
     for number in range(10):
         names = " ".join(f"{number}-{each}-\u202e" for each in range(100))
-        needed = await opened.refused(
-            await opened.token(), 403, [f'Bearer error="insufficient_scope", scope="{names}"']
-        )
-        assert needed is not None
-        assert len(needed) < 300
-        assert "\u202e" not in needed
+        with pytest.raises(Unauthorized, match=r"^[^\u202e]{,300}$"):
+            await opened.refused(await opened.token(), 403, [f'Bearer error="insufficient_scope", scope="{names}"'])
     login = store.read(settings)
     assert login is not None
     assert login.missing_scopes[-1] == "9-99-\u202e"
@@ -316,9 +313,9 @@ async def test_a_client_logs_in_by_itself(store: LoginStore, machine: LoginSetti
     assert await opened.token() == "access-1"
     assert await access(machine, store).token() == "access-1"
     server.expire()
-    assert await opened.refused("access-1", 401, [CHALLENGE]) is None
+    await opened.refused("access-1", 401, [CHALLENGE])
     assert await opened.token() == "access-2"
-    assert await opened.refused("access-2", 403, ['Bearer error="insufficient_scope", scope="write"']) is None
+    await opened.refused("access-2", 403, ['Bearer error="insufficient_scope", scope="write"'])
     assert server.access[str(await opened.token())] == "write"
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from real import packages
 from search_mcp.auth.access import Access
+from search_mcp.auth.errors import Unauthorized
 from search_mcp.auth.interactive import log_in, log_out
 from search_mcp.auth.renewal import Need, digest, renew
 from search_mcp.auth.settings import LoginSettings
@@ -82,22 +83,24 @@ async def test_a_login_from_its_refusal_to_its_end(url: str, tmp_path: Path) -> 
         return (await asyncio.to_thread(post, url, await access.token()))[0]
 
     status, headers = await asyncio.to_thread(post, url, await access.token())
-    assert await access.refused(None, status, headers.get_all("WWW-Authenticate") or ()) is not None
+    with pytest.raises(Unauthorized):
+        await access.refused(None, status, headers.get_all("WWW-Authenticate") or ())
     async with asyncio.timeout(SECONDS):
         login = await log_in(settings, store, open_in_browser)
-    assert await access.refused(None, status, headers.get_all("WWW-Authenticate") or ()) is None
+    await access.refused(None, status, headers.get_all("WWW-Authenticate") or ())
     assert await call() == 200
 
     need = Need(refused=digest(login.access_token))
     renewals = (asyncio.to_thread(renew, store, settings, need) for _ in range(5))
     assert {each.outcome for each in await asyncio.gather(*renewals)} == {"renewed"}
-    assert await access.refused(login.access_token, 401, ["Bearer"]) is None
+    await access.refused(login.access_token, 401, ["Bearer"])
     assert await access.token() != login.access_token
     assert await call() == 200
 
     await log_out(settings, store)
     assert await call() == 401
-    assert (await access.refused(await access.token(), 401, ["Bearer"])) is not None
+    with pytest.raises(Unauthorized):
+        await access.refused(await access.token(), 401, ["Bearer"])
 
 
 FOLLOW = """\

@@ -163,7 +163,7 @@ class HttpChannel:
         """Send one message; a request that is not answered fails."""
         try:
             failure = await self._exchange(envelope, body)
-        except FAILURES as exc:
+        except trouble.BROKEN as exc:
             failure = trouble.of_exception(exc, self._address.url)
         except Exception:  # a bug: it is logged where tasks end, and the request must not stay open
             if envelope.request_id is not None:
@@ -275,7 +275,7 @@ class HttpChannel:
                     return broken
                 parser.restart()
                 return await self._read_events(response, parser, request_id, opens=opens)
-        except FAILURES:
+        except trouble.BROKEN:
             return broken
 
     async def _read_events(
@@ -354,13 +354,12 @@ class HttpChannel:
                         was_open, pause, refusals = True, SHORTEST_PAUSE, 0
                         parser.restart()
                         await self._read_events(response, parser, None)
-            except RefusedError as exc:
+            except trouble.BROKEN as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
-                refusals += 1
-                if not was_open or refusals > RESUMPTIONS:  # each attempt may renew the login
-                    return
-            except FAILURES as exc:
-                log.debug("= %s: its stream: %s", self._address.public_url, exc)
+                if not isinstance(exc, httpx2.HTTPError | httpx2.StreamError):
+                    refusals += 1
+                    if not was_open or refusals > RESUMPTIONS:  # each attempt may renew the login
+                        return
             await anyio.sleep(_pause(parser, pause))
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -377,7 +376,7 @@ class HttpChannel:
                 else:
                     answer = await beginning(response)
                     failure = trouble.of_status(response.status_code, response.headers, answer)
-        except FAILURES as exc:
+        except trouble.BROKEN as exc:
             failure = trouble.of_exception(exc, self._address.url)
         failure = replace(failure, reason=self._requests.redact(failure.reason))
         if self._posts is not None:
@@ -484,7 +483,7 @@ class HttpChannel:
         try:
             async with self._requests.sent("DELETE", self._url, self._headers.common()) as response:
                 log.debug("= %s: DELETE: %d", self._address.public_url, response.status_code)
-        except FAILURES as exc:
+        except trouble.BROKEN as exc:
             log.debug("= %s: DELETE: %s", self._address.public_url, exc)
 
 

@@ -9,7 +9,7 @@ import anyio
 import httpx2
 
 from search_mcp.auth.access import UNAUTHORIZED
-from search_mcp.auth.errors import AuthError
+from search_mcp.auth.errors import AuthError, Unauthorized
 from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.reading import Paced
 from search_mcp.config.secrets import Redactor, spellings
@@ -31,7 +31,7 @@ class Login(Protocol):
     """The login at one server; see `auth.access.Access`, which is the only implementation besides `NoLogin`."""
 
     async def token(self) -> str | None: ...
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> str | None: ...
+    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> None: ...
 
 
 class NoLogin:
@@ -79,7 +79,8 @@ class Requests:
         """Send a request with the session and the token; once more with a new token.
 
         Raises:
-            RefusedError: it needs a login, or has no access.
+            Unauthorized: it needs a login.
+            AuthError, RefusedError: it cannot have a token, or has no access.
         """
         if self.session is not None:
             headers = {**headers, http_headers.SESSION: self.session}
@@ -97,10 +98,7 @@ class Requests:
         attempts = 0
         while True:
             attempts += 1
-            try:
-                token = await self._login.token()
-            except AuthError as exc:
-                raise RefusedError(str(exc)) from exc
+            token = await self._login.token()
             if token is not None and token not in self._tokens:
                 self._hide(token)
             authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -117,12 +115,12 @@ class Requests:
                     await response.aclose()
             challenges, clause = response.headers.get_list("www-authenticate"), ""
             try:
-                needed = await self._login.refused(token, status, challenges)
+                await self._login.refused(token, status, challenges)
+            except Unauthorized:
+                raise
             except AuthError as exc:
                 clause = str(exc)
             else:
-                if needed is not None:
-                    raise trouble.LoginNeededError(needed)
                 if attempts < MOST_ATTEMPTS[status]:
                     continue
             raise RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
