@@ -112,6 +112,16 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
     return Key(program_digest(config, program), _digest([opening.era is Era.MODERN, capabilities])[:16])
 
 
+def with_state(file: str) -> str:
+    """Return a file's path with its date and size: another version of a program lists other tools.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    state = os.stat(file)  # noqa: PTH116  # a string is what there is
+    return f"{file} {state.st_mtime_ns} {state.st_size}"
+
+
 def program_digest(config: ServerConfig, program: str) -> str:
     """Return the beginning of the names of all files about a program."""
     return _digest([VERSION, *identity.cached(config), program])[:PROGRAM_LENGTH]

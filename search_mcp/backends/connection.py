@@ -63,7 +63,7 @@ class Connection:
         self._early_bytes = 0
         self.is_rejecting = False
         """Whether the server rejects requests that it would take on the next connection."""
-        self.lacks_login: str | None = None
+        self.unauthorized: str | None = None
         """The reason why the server lists nothing before the user has logged in, if so; may be empty."""
         self._all_settled = asyncio.Event()  # while it is rejecting or is to be restarted
         self._last_dialect: BackDialect | None = None  # of the calls in flight before a restart
@@ -164,6 +164,11 @@ class Connection:
     def on_rejecting(self) -> None:
         self.is_rejecting = True
         self.retire()
+
+    def on_unauthorized(self, reason: str) -> None:
+        """End, because the server lists nothing before the user has logged in."""
+        self.unauthorized = reason
+        self.on_rejecting()
 
     def _note_settled(self) -> None:
         if self._last_dialect is not None:

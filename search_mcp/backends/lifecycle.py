@@ -1,4 +1,4 @@
-"""The transitions between a backend's states, and the delays between its starts.
+"""The transitions between a backend's states, the ways in which a connection ends, and the delays between starts.
 
 The table knows no processes and no time: the supervisor reports an event and reads the new state. A pair that is not
 in the table is a bug and raises.
@@ -15,7 +15,8 @@ class Event(enum.Enum):
     OPENED = "opened"
     ENDED = "ended"  # it exited, was refused or did not open in time
     GIVE_UP = "give up"
-    NEED_LOGIN = "need a login"
+    UNAUTHORIZED = "be unauthorized"
+    REST = "rest"
     RESTART = "be restarted"
     TERMINATE = "be terminated"
     STOP = "stop"
@@ -30,9 +31,11 @@ TRANSITIONS = {
     (State.STARTING, Event.OPENED): State.READY,
     (State.STARTING, Event.ENDED): State.BACKING_OFF,
     (State.READY, Event.ENDED): State.BACKING_OFF,
-    (State.BACKING_OFF, Event.GIVE_UP): State.FAILED,
-    (State.STARTING, Event.NEED_LOGIN): State.NEEDS_LOGIN,
-    (State.READY, Event.NEED_LOGIN): State.NEEDS_LOGIN,
+    (State.STARTING, Event.GIVE_UP): State.FAILED,
+    (State.READY, Event.GIVE_UP): State.FAILED,
+    (State.STARTING, Event.UNAUTHORIZED): State.NEEDS_LOGIN,
+    (State.READY, Event.UNAUTHORIZED): State.NEEDS_LOGIN,
+    (State.READY, Event.REST): State.STOPPED,  # idle; a call starts it again
     (State.STARTING, Event.RESTART): State.RESTARTING,
     (State.READY, Event.RESTART): State.RESTARTING,
     (State.RESTARTING, Event.START): State.STARTING,
@@ -67,6 +70,28 @@ def advance(state: State, event: Event) -> State:
         return TRANSITIONS[state, event]
     except KeyError:
         raise RuntimeError(f"a backend that is {state.value} cannot {event.value}") from None
+
+
+class Next(enum.Enum):
+    """What follows the end of a connection."""
+
+    RETRY = enum.auto()  # another start, after a delay
+    AT_ONCE = enum.auto()  # the same; the first in a row without a delay
+    OTHER_ERA = enum.auto()  # the same, in the other era at once if it was not known which one the server speaks
+    GIVE_UP = enum.auto()  # nothing: another start would end in the same way until something else is changed
+    UNAUTHORIZED = enum.auto()  # the login that only the user can make
+    REST = enum.auto()  # nothing until a client needs it
+
+
+class Ended(Struct, frozen=True):
+    """How the connection to a server ended, or why it could not be opened."""
+
+    reason: str = ""
+    next: Next = Next.RETRY
+    after_seconds: float = 0.0
+    """Time that the server wants to be left alone."""
+    is_era_known: bool = True
+    """Whether the next start may count on the era in which the server was opened before."""
 
 
 class Backoff(Struct, frozen=True):

@@ -77,6 +77,20 @@ class Verdict(Struct, frozen=True):
     begins: bool = False
     """Whether a section of this listing is a baseline, which is valid only after it is written."""
 
+    @property
+    def is_about_changed(self) -> bool:
+        """Return whether the title or the instructions are not accepted."""
+        return ABOUT in self.changed.get(ABOUT, ()) or ABOUT in self.new.get(ABOUT, ())
+
+    def marked(self, server_list: ServerList, kind: Kind) -> ServerList:
+        """Mark the entries of a server list that are not accepted."""
+        section = COMPARED[kind]
+        changed, new = self.changed.get(section, frozenset()), self.new.get(section, frozenset())
+        is_same = (changed, new, self.trouble) == (server_list.changed, server_list.new, server_list.trouble)
+        if is_same and not server_list.is_pending:
+            return server_list
+        return replace(server_list, changed=changed, new=new, trouble=self.trouble, is_pending=False)
+
 
 class Open(Struct, frozen=True):
     """A definition that is not accepted, and the newest accepted one of its name; `None` if there is none."""
@@ -456,12 +470,3 @@ def read_version_1(data: bytes) -> Record:
         for name, variants in before.accepted.items()
     }  # the empty string matches no digest, and keeps the name known
     return Record(frozenset({TOOLS}) if digests else frozenset(), digests=digests)
-
-
-def marked(page: ServerList, kind: Kind, verdict: Verdict) -> ServerList:
-    """Mark the entries of a server list that are not accepted."""
-    section = COMPARED[kind]
-    changed, new = verdict.changed.get(section, frozenset()), verdict.new.get(section, frozenset())
-    if (changed, new, verdict.trouble, False) == (page.changed, page.new, page.trouble, page.is_pending):
-        return page
-    return replace(page, changed=changed, new=new, trouble=verdict.trouble, is_pending=False)

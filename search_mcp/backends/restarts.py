@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.opening import RestartedError
-from search_mcp.config.schema import ServerConfig
+from search_mcp.backends.lifecycle import Ended
+from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.model.names import Era
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ _Opened = TypeVar("_Opened")
 class Restarts:
     """The restarts of one server, through all its starts."""
 
-    def __init__(self, config: ServerConfig, dependencies: Dependencies, on_change: Callable[[str], None]) -> None:
+    def __init__(self, entry: ServerEntry, dependencies: Dependencies, on_change: Callable[[str], None]) -> None:
         """`on_change` gets the path of the first changed file."""
-        self._config, self._dependencies, self._on_change = config, dependencies, on_change
+        self._entry, self._dependencies, self._on_change = entry, dependencies, on_change
+        self._followed = entry.config
         self.is_due = False
         """Whether the server is to be started anew, whatever it does now."""
         self.starts = 0
@@ -75,34 +76,28 @@ class Restarts:
                 await anyio.sleep(seconds)
         self._scope = None
 
-    async def unless_due(self, act: Callable[[], Awaitable[_Opened]]) -> _Opened:
-        """Wait for an answer; a restart ends it.
-
-        Raises:
-            RestartedError: a restart is due.
-        """
+    async def unless_due(self, act: Callable[[], Awaitable[_Opened]]) -> _Opened | Ended:
+        """Wait for an answer; a restart ends it."""
         try:
             with anyio.CancelScope() as self._scope:
                 if not self.is_due:
                     answer = await act()
         finally:
             self._scope = None
-        if self.is_due:
-            raise RestartedError("it is restarted")
-        return answer
+        return Ended("it is restarted") if self.is_due else answer
 
     # The watch
 
     def follow(self, tasks: "TaskGroup") -> None:
         """Watch the files, if any, as long as a task group runs."""
-        self._tasks = tasks
-        if self._config.watch and (watched := self._dependencies.watched) is not None:
-            tasks.start_soon(self._follow, watched)
+        self._tasks, self._followed = tasks, self._entry.config
+        if self._followed.watch and self._dependencies.watched is not None:
+            tasks.start_soon(self._follow)
 
-    def adopt(self, config: ServerConfig) -> None:
+    def follow_edited(self) -> None:
         """Watch the files of an edited entry."""
-        before, self._config = self._config, config
-        if self._tasks is None or (before.watch, before.watch_folder) == (config.watch, config.watch_folder):
+        before, now = self._followed, self._entry.config
+        if self._tasks is None or (before.watch, before.watch_folder) == (now.watch, now.watch_folder):
             return
         if self._watch is not None:
             self._watch.cancel()
@@ -111,10 +106,13 @@ class Restarts:
     async def _follow(self, watched: "dict[Watched, Sight]") -> None:
         with anyio.CancelScope() as watch:
             self._watch = watch
-            run_blocking, clock = self._dependencies.run_blocking, self._dependencies.clock
-            watched_files_type = await run_blocking(_load_watched_files)  # for servers under development only
-            config = self._config
-            watched_files = watched_files_type(config, watched, clock, run_blocking, self._on_change)
+            run_blocking = self._dependencies.run_blocking
+            # Loaded for servers under development only.
+            loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.watched_files"))
+            config, dependencies = self._followed, self._dependencies
+            watched_files: WatchedFiles = loaded.WatchedFiles(
+                config, dependencies.watched, dependencies.clock, run_blocking, self._on_change
+            )
             self._watched_files = watched_files
             try:
                 await watched_files.follow()

@@ -14,7 +14,8 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
-from search_mcp.backends.time_limit import limited
+from search_mcp.backends.server_entry import ServerEntry
+from search_mcp.backends.time_limit import Limited
 from search_mcp.catalog.arguments import redacted
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
@@ -57,7 +58,7 @@ class ServerCalls:
 
     def __init__(
         self,
-        config: ServerConfig,
+        entry: ServerEntry,
         availability: Availability,
         known: KnownLists,
         idleness: Idleness,
@@ -65,7 +66,7 @@ class ServerCalls:
         later: CallLater,
         dependencies: Dependencies,
     ) -> None:
-        self._config, self._publish, self._later, self._dependencies = config, publish, later, dependencies
+        self._entry, self._publish, self._later, self._dependencies = entry, publish, later, dependencies
         self._availability, self._known, self._idleness = availability, known, idleness
         known.on_compared = self.release
         known.on_failed = self._refuse_waiting
@@ -75,10 +76,12 @@ class ServerCalls:
         self.successors: weakref.WeakSet[ServerCalls] = weakref.WeakSet()
         """Those of edited entries, which waiting calls were given to."""
         self._login: UserLogin | None = None  # since one was missing
-        self.filled: ServerConfig | None = None
-        """The entry with the values of its sources of secrets, since its last start; `None` if it has none."""
         self.tasks: TaskGroup | None = None
         """The tasks of the server, while it runs."""
+
+    @property
+    def _config(self) -> ServerConfig:
+        return self._entry.config
 
     @property
     def name(self) -> str:
@@ -136,16 +139,20 @@ class ServerCalls:
         elif dialect is None:
             self._availability.wanted.set()
 
-    def _deciding_list(self, call: Call) -> Kind | None:
-        """Return the list that has to be read on this connection before a call; `None` if there is none."""
-        if self._config.pin_tools or Retry.OUTDATED in call.tried or self._unless_read_only(call) is not None:
-            return _LIST_OF.get(call.action)
-        return None
+    def _list_reading(self, call: Call) -> int:
+        """Return the number of the reading of the call's list that includes every change announced until now."""
+        kind = _COMPARED.get(call.action)
+        return 0 if kind is None else self._known.lists[kind].due_reading()
 
-    def _waits_for_list(self, held: HeldCall) -> bool:
-        """Return whether a call needs a reading of its list that is still to come on this connection."""
-        kind = self._deciding_list(held.call)
-        return kind is not None and not self._known.is_compared(kind, held.reading)
+    def _waits_for_list(self, call: Call, reading: int) -> bool:
+        """Return whether a call needs a reading of its list that is still to come on this connection.
+
+        A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
+        """
+        kind = _COMPARED.get(call.action)
+        if kind is None or self._known.lists[kind].is_compared(reading):
+            return False
+        return call.was_outdated or self._config.pin_tools or self._unless_read_only(call) is not None
 
     def _unless_read_only(self, call: Call) -> WireError | None:
         """Return the answer to a call of a tool that is not declared read-only; `None` if any tool may be called."""
@@ -163,6 +170,11 @@ class ServerCalls:
             call.reply(refusal)
             return
         self._idleness.interrupt()
+        if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
+            refused = self._known.comparison.refusal(self._known.lists[kind], target, call.target)
+            if refused is not None:
+                call.reply(refused)
+                return cancel_nothing
         if call.action in _SUBSCRIBING:
             self._subscriptions.setdefault((call.action, target), {})[call.caller.session] = call
         elif call.action in _UNDOES and self._unsubscribe(call.caller.session, _UNDOES[call.action], target):
@@ -179,10 +191,6 @@ class ServerCalls:
         return bool(subscribers)
 
     # From the supervisor
-
-    def adopt(self, config: ServerConfig) -> None:
-        """Use an edited entry from now on."""
-        self._config = config
 
     def subscribe_again(self, dialect: BackDialect) -> None:
         """Make every subscription on a new connection."""
@@ -261,7 +269,9 @@ class ServerCalls:
             from search_mcp.backends.remote.user_login import UserLogin
 
             run_blocking = self._dependencies.run_blocking
-            self._login = made = UserLogin(self.filled or self._config, run_blocking, self._on_login, self._publish)
+            self._login = made = loaded.UserLogin(
+                self._entry.filled or self._config, run_blocking, self._on_login, self._publish
+            )
             if self.tasks is not None:
                 self.tasks.start_soon(made.run)
         self._login.need()

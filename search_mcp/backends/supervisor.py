@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from search_mcp.backends import lifecycle
 from search_mcp.backends.availability import Availability
 from search_mcp.backends.cache import SharingRecord
 from search_mcp.backends.channel import CannotOpenChannelError
@@ -19,20 +18,14 @@ from search_mcp.backends.connection import Connection
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
-from search_mcp.backends.lifecycle import Event
-from search_mcp.backends.opening import (
-    EndedError,
-    ExitedOnOpeningError,
-    HopelessError,
-    NeedsLoginError,
-    SessionLostError,
-    opened,
-)
+from search_mcp.backends.lifecycle import Ended, Event, Next
+from search_mcp.backends.opening import opened
 from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
 from search_mcp.backends.server_calls import ServerCalls
+from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.calls import CallLater
+from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
@@ -43,8 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_LEARNT = 4
-"""Starts whose secrets are hidden in messages; a file may hold another one at each start."""
 IDLE_STOP_SECONDS = 300.0
 """Time that a lazy backend may be idle before it is stopped, unless its entry sets another."""
 
@@ -59,27 +50,31 @@ class Supervisor:
         later: CallLater,
         dependencies: Dependencies,
     ) -> None:
-        self._config, self._dependencies = config, dependencies
-        self._known = KnownLists(config, publish, dependencies)
-        self._known.on_unauthorized = self._end_without_login
-        self._written_secrets = config.secrets
-        self._learnt: list[frozenset[str]] = []  # with those of the sources of secrets, at the last starts
-        self._availability = Availability(config.name, self._known, publish, dependencies.clock)
+        self._entry, self._publish, self._dependencies = ServerEntry(config, dependencies), publish, dependencies
+        self._known = KnownLists(self._entry, publish, dependencies)
+        self._availability = Availability(self._entry, self._known, publish, dependencies.clock)
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
-        self.calls = ServerCalls(config, self._availability, self._known, self._idleness, publish, later, dependencies)
+        self.on_filled: Callable[[ServerConfig], bool] = lambda _filled: False
+        """Is told the entry with the values of its sources of secrets; returns whether another server is used."""
+        self.calls = ServerCalls(
+            self._entry, self._availability, self._known, self._idleness, publish, later, dependencies
+        )
         self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
-        self._ready_at: float | None = None
+        self._failures = 0  # starts in a row that failed
+        self._ready_at = 0.0  # at its last start
         self._opening: Opening | None = None
         self.log_level: str | None = None
         """The level that is set at every start; `None` for none."""
         self._is_roots_news = False  # the client's roots changed while it was starting
         self._paused = False
-        self._restarts = Restarts(config, dependencies, self._on_files_changed)
+        self._restarts = Restarts(self._entry, dependencies, self._on_files_changed)
 
     def __repr__(self) -> str:
-        connection = self._availability.connection
-        details = f" {connection.channel.describe()} {connection.peer!r}" if connection is not None else ""
-        return f"<Backend {self.name} {self._availability.state.name}{details}>"
+        return repr(self._availability)
+
+    @property
+    def _config(self) -> ServerConfig:
+        return self._entry.config
 
     @property
     def name(self) -> str:
@@ -97,7 +92,7 @@ class Supervisor:
     @property
     def sharing(self) -> SharingRecord:
         """What this process or an earlier one saw about sharing it between clients."""
-        return self._known.sharing
+        return self._known.remembered.sharing
 
     @property
     def pid(self) -> int | None:
@@ -113,15 +108,14 @@ class Supervisor:
 
     def adopt(self, config: ServerConfig) -> None:
         """Use an edited entry that needs no new start."""
-        self._written_secrets = config.secrets
-        if self._learnt:
-            config = replace(config, secrets=config.secrets.union(*self._learnt))
-        is_edited, self._config = config != self._config, config
-        self._known.adopt(config)
+        was_pinned = self._known.comparison.is_pinned
+        is_edited = self._entry.adopt(config)
+        if self._known.comparison.is_pinned is not was_pinned:
+            self._known.comparison.begin_anew()
+            self._known.recalled.set()
         if config.startup != "auto":
             self._is_lazy = config.startup == "lazy"
-        self.calls.adopt(config)
-        self._restarts.adopt(config)
+        self._restarts.follow_edited()
         self._watch_idleness()
         self.calls.release()
         state = self._availability.state
@@ -156,12 +150,13 @@ class Supervisor:
         connection = self._availability.connection
         if connection is not None and connection.is_http:
             has_session = connection.channel.has_session()
-            self._known.record_sharing(replace(self._known.sharing, has_session=has_session))
+            remembered = self._known.remembered
+            remembered.record_sharing(replace(remembered.sharing, has_session=has_session))
 
     def note_private(self, reason: str) -> None:
-        """Record why clients must not share the server, for later starts."""
-        if not self._known.sharing.private_because:
-            self._known.record_sharing(replace(self._known.sharing, private_because=reason))
+        """Record why clients must not share the server, for later processes, too."""
+        remembered = self._known.remembered
+        remembered.record_sharing(replace(remembered.sharing, private_because=reason))
 
     def welcome(self) -> None:
         """Try once more for a client that joins, if it was given up."""
@@ -272,7 +267,7 @@ class Supervisor:
     def _is_starting(self, kind: Kind) -> bool:
         """Return whether its list is still to be read after a start."""
         if self._availability.state is State.READY:
-            return not self._known.is_compared(kind, 0)
+            return not self._known.lists[kind].is_compared(0)
         return self._availability.state in (State.STARTING, State.RESTARTING)
 
     def _on_files_changed(self, path: str) -> None:
@@ -289,20 +284,20 @@ class Supervisor:
         self._availability.wanted.set()
         if state in (State.STARTING, State.READY):
             self._availability.ending = f"search-mcp restarts it, because {why}"
-            self._advance(Event.RESTART)
+            self._availability.advance(Event.RESTART)
         connection = self._availability.connection
         if connection is not None:
             connection.restart()
 
     def terminate(self) -> None:
         """Ask it to end now; it is not started again."""
-        self._advance(Event.TERMINATE)
+        self._availability.advance(Event.TERMINATE)
         if self._availability.connection is not None:
             self._availability.connection.channel.terminate()
 
     def abort(self) -> None:
         """End it by force; it is not started again."""
-        self._advance(Event.TERMINATE)
+        self._availability.advance(Event.TERMINATE)
         if self._availability.connection is not None:
             self._availability.connection.channel.kill()
 
@@ -316,187 +311,148 @@ class Supervisor:
             await self._run()
 
     async def _run(self) -> None:
-        failures = 0
         try:
             while True:
-                await self._availability.wanted.wait()
-                await anyio.lowlevel.checkpoint_if_cancelled()  # an event that is set does not check for it
-                self._availability.wanted.clear()
-                self._availability.retry_at = None
-                if self._restarts.is_due:
-                    await self._restarts.settled()
-                    self._availability.ending, failures = None, 0
-                    self._known.era = self._known.era or self._restarts.era
-                if self._config.pin_tools and self._known.recalled.is_set():
-                    await self.compare_recalled_now()  # before the loop is busy with the start of many servers
-                if self._availability.state is State.STOPPING:
-                    await anyio.sleep_forever()  # it was terminated; our own end follows
+                await self._until_wanted()
                 self._restarts.note_start()
-                self._advance(Event.START)
-                self._ready_at, self._is_roots_news = None, False
-                is_hopeless, is_session_lost = self._config.problem is not None, False
-                reason: str | None = None
-                retry_after_seconds = 0.0
-                try:
-                    await self._connect()
-                except NeedsLoginError as ended:
-                    failures = 0
-                    self._pause_until_login(self._config.redactor.shortened(str(ended)))
+                self._availability.advance(Event.START)
+                self._is_roots_news = False
+                ending = await self._connect()
+                if self._availability.state in (State.STOPPING, State.RESTARTING):
                     continue
-                except EndedError as ended:
-                    reason, retry_after_seconds = str(ended), ended.retry_after_seconds
-                    is_hopeless = is_hopeless or isinstance(ended, HopelessError)
-                    is_session_lost = isinstance(ended, SessionLostError)
-                except Exception as exc:  # a bug here must not take the other backends down
-                    log.exception("! %s: bug", self.name)
-                    reason = f"internal error: {exc!r}"
-                if self._availability.state is State.STOPPING:
-                    await anyio.sleep_forever()  # it was terminated; our own end follows
-                if self._restarts.is_due:
-                    continue
-                if reason is None:  # it was stopped because it was idle
-                    self._advance(Event.STOP)
-                    self._advance(Event.STOPPED)
-                    continue
-                failures = 1 if self._was_settled() else failures + 1
-                reason = self._config.redactor.shortened(reason)
-                if self._ready_at is None:
-                    self._known.record_failure(reason)
-                    # An address may be reachable again soon; nothing is started for it.
-                    is_hopeless = is_hopeless or (self._config.remote is None and is_lasting(reason))
-                delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())
-                if is_session_lost and failures == 1:
-                    delay = 0.0
-                await self._back_off(reason, None if delay is None else max(delay, retry_after_seconds))
+                match ending.next:
+                    case Next.REST:
+                        self._availability.advance(Event.REST)
+                    case Next.UNAUTHORIZED:
+                        self._wait_for_login(self._config.redactor.shortened(ending.reason))
+                    case _:
+                        await self._back_off(ending)
         finally:
-            self._advance(Event.STOP)
+            self._availability.advance(Event.STOP)
             self.calls.refuse()
             self._restarts.is_over = True
-            self._advance(Event.STOPPED)
+            self._availability.advance(Event.STOPPED)
 
-    def _pause_until_login(self, reason: str) -> None:
+    async def _until_wanted(self) -> None:
+        """Wait until it is to be started."""
+        await self._availability.wanted.wait()
+        await anyio.lowlevel.checkpoint_if_cancelled()  # an event that is set does not check for it
+        self._availability.wanted.clear()
+        self._availability.retry_at = None
+        if self._restarts.is_due:
+            await self._restarts.settled()
+            self._availability.ending, self._failures = None, 0
+            self._known.era = self._known.era or self._restarts.era
+        if self._config.pin_tools and self._known.recalled.is_set():
+            await self.compare_recalled_now()  # before the loop is busy with the start of many servers
+        if self._availability.state is State.STOPPING:
+            await anyio.sleep_forever()  # it was terminated; our own end follows
+
+    def _wait_for_login(self, reason: str) -> None:
         """Wait until the user has logged in, or a call needs it."""
         remedy = self._config.login
         log.warning("! %s: it needs a login%s; run `%s`", self.name, f": {reason}" if reason else "", remedy)
+        self._failures = 0
         self._availability.set_reason(reason or None, remedy)
         self._availability.wanted.clear()
-        self._known.record_failure(reason, remedy)
-        if self._availability.state is not State.STOPPING:
-            self._advance(Event.NEED_LOGIN)
+        self._known.remembered.record_failure(reason, remedy)
+        self._availability.advance(Event.UNAUTHORIZED)
         self.calls.wait_for_login(reason)
 
-    def _was_settled(self) -> bool:
-        ready_at, settled = self._ready_at, self._dependencies.backoff.settled_seconds
-        return ready_at is not None and self._dependencies.clock() - ready_at > settled
-
-    async def _back_off(self, reason: str, delay: float | None) -> None:
+    async def _back_off(self, ending: Ended) -> None:
         """Wait for the next try, or give up; if a call needs it after that, it gets one more try."""
+        reason, was_ready = self._config.redactor.shortened(ending.reason), self.is_ready
+        self._failures = 1 if was_ready and self._was_settled() else self._failures + 1
+        # An address may be reachable again soon; nothing is started for it.
+        is_lasting_here = not was_ready and self._config.remote is None and is_lasting(reason)
+        delay = self._dependencies.backoff.delay(self._failures, self._dependencies.jitter())
+        if ending.next is Next.GIVE_UP or is_lasting_here:
+            delay = None
+        elif ending.next is Next.AT_ONCE and self._failures == 1:
+            delay = 0.0
+        if not was_ready:
+            self._known.remembered.record_failure(reason)
         log.warning("! %s: %s", self.name, reason)
         self._availability.set_reason(reason)
-        self._availability.retry_at = self._dependencies.clock() + delay if delay is not None else None
-        was_ready = self._availability.state is State.READY
-        self._advance(Event.ENDED)
         if delay is None:
-            self._advance(Event.GIVE_UP)
+            self._availability.advance(Event.GIVE_UP)
             self.calls.refuse()
             self._availability.wanted.clear()
             return
+        delay = max(delay, ending.after_seconds)
+        self._availability.retry_at = self._dependencies.clock() + delay
+        self._availability.advance(Event.ENDED)
         if not was_ready:  # else they arrived while an ended server was cleaned up, and may be served by the next
             self.calls.refuse()
         await self._restarts.sleep(delay)
         self._availability.wanted.set()
 
-    async def _connect(self) -> None:
-        """Start it and serve until it is not needed any more.
+    def _was_settled(self) -> bool:
+        return self._dependencies.clock() - self._ready_at > self._dependencies.backoff.settled_seconds
 
-        Raises:
-            EndedError: it could not be started or opened, or it ended.
-        """
+    async def _connect(self) -> Ended:
+        """Start it and serve until the connection ends; return how that was."""
+        try:
+            return await self._connect_in_its_era()
+        except CannotOpenChannelError as exc:
+            return Ended(str(exc))
+        except Exception as exc:  # a bug here must not take the other backends down
+            log.exception("! %s: bug", self.name)
+            return Ended(f"internal error: {exc!r}")
+
+    async def _connect_in_its_era(self) -> Ended:
         assert self._opening is not None, "open comes first"
         if self._config.problem is not None:
-            raise EndedError(self._config.problem)
+            return Ended(self._config.problem, Next.GIVE_UP)
         known = self._known.era
         first = known or self._opening.era
         # Some legacy servers exit on an unknown request: at the second start they are not probed.
         eras = [first] if known or self._config.protocol != "auto" else [first, first.other]
-        config = await self._filled()
+        config = await self._entry.fill()
+        if config is self._entry.filled and (self._availability.state is State.STOPPING or self.on_filled(config)):
+            await anyio.sleep_forever()  # our own end follows
         for era in eras:
-            try:
-                await self._connect_once(config, self._opening, era)
-                return
-            except ExitedOnOpeningError as exited:
-                reason = str(exited)
-                if self._availability.state is State.STOPPING or self._restarts.is_due or is_lasting(reason):
-                    break
-        raise EndedError(reason)
+            ending = await self._connect_once(config, self._opening, era)
+            is_starting = self._availability.state is State.STARTING
+            if ending.next is not Next.OTHER_ERA or not is_starting or is_lasting(ending.reason):
+                break
+        return ending
 
-    async def _filled(self) -> ServerConfig:
-        """Return the entry with the values of its sources of secrets.
+    async def _connect_once(self, config: ServerConfig, opening: Opening, era: Era) -> Ended:
+        """Start it and serve until the connection ends.
 
         Raises:
-            EndedError: a source cannot be read, or its value does not fit its place.
+            CannotOpenChannelError: it could not be started.
         """
-        if self._config.unfilled is None:
-            return self._config
-        fill = await self._dependencies.run_blocking(_load_filled)
-        written = replace(self._config, secrets=self._written_secrets)
-        try:
-            filled = await fill(written, self._dependencies)
-        except CannotOpenChannelError as exc:
-            raise EndedError(str(exc)) from exc
-        self._conceal(filled.secrets)
-        if filled.problem is not None:
-            raise EndedError(filled.problem)
-        filled = replace(filled, secrets=self._config.secrets)
-        self.calls.filled = filled
-        if self._availability.state is State.STOPPING:
-            await anyio.sleep_forever()  # our own end follows
-        return filled
-
-    def _conceal(self, secrets: frozenset[str]) -> None:
-        """Hide values of sources of secrets in messages and in the log; those of earlier starts may be quoted, too."""
-        self._dependencies.conceal(secrets - self._written_secrets)
-        self._learnt = [*(each for each in self._learnt if each != secrets), secrets][-MOST_LEARNT:]
-        self._config = replace(self._config, secrets=self._written_secrets.union(*self._learnt))
-        self._known.adopt(self._config)
-        self.calls.adopt(self._config)
-
-    async def _connect_once(self, config: ServerConfig, opening: Opening, era: Era) -> None:
         dependencies = self._dependencies
         started = dependencies.clock()
-        try:
-            connection = await Connection.begin(config, dependencies, self._known.input_schema)
-        except CannotOpenChannelError as exc:
-            raise EndedError(str(exc)) from exc
+        connection = await Connection.begin(config, dependencies, self._known.input_schema)
         self._availability.connection = connection
         if self._paused:
             connection.channel.pause_reading()
         try:
-            server_capabilities = await self._restarts.unless_due(
-                partial(opened, connection, config, dependencies, opening, era)
-            )
-            self._restarts.era = server_capabilities.era
-            self._known.meet(server_capabilities, is_http=connection.is_http)
+            met = await self._restarts.unless_due(partial(opened, connection, config, dependencies, opening, era))
+            if isinstance(met, Ended):
+                self._known.era = self._known.era if met.is_era_known else None
+                return met
+            self._restarts.era = met.era
+            self._known.meet(met, is_http=connection.is_http)
             self._availability.start_seconds = dependencies.clock() - started
-            await self._serve(connection, opening, server_capabilities)
-        except EndedError as ended:
-            if not ended.is_era_known:
-                self._known.era = None
-            raise
+            return await self._serve(connection, opening, met)
         finally:
             self._idleness.stop()
             await connection.stop()
             self._availability.connection = None
 
-    async def _serve(self, connection: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> None:
-        from search_mcp.dialects.back.opening import back_dialect  # not before `initialize` is answered
+    async def _serve(self, connection: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> Ended:
+        from search_mcp.dialects.back.opening import back_dialect  # loaded with the first connection
 
         dialect = back_dialect(
             self.name,
             connection.peer,
             server_capabilities,
             opening,
-            self._known.hear,
+            self._publish,
             self._known.mark_stale,
             partial(self.calls.on_unanswered, connection),
         )
@@ -507,7 +463,7 @@ class Supervisor:
             dialect.roots_changed()
         self._availability.set_reason(None)
         self._ready_at = self._dependencies.clock()
-        self._advance(Event.OPENED)
+        self._availability.advance(Event.OPENED)
         if self.log_level is not None:
             dialect.set_log_level(self.log_level)
         self.calls.subscribe_again(dialect)
@@ -516,14 +472,14 @@ class Supervisor:
         self._idleness.interrupt()
         self._watch_idleness()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._known.keep, dialect)
+            tasks.start_soon(self._known.keep, dialect, connection.on_unauthorized)
             await connection.over.wait()
             tasks.cancel_scope.cancel()
-        if connection.lacks_login is not None:
-            raise NeedsLoginError(connection.lacks_login)
+        if connection.unauthorized is not None:
+            return Ended(connection.unauthorized, Next.UNAUTHORIZED)
         if connection.channel.has_ended():
-            how = connection.how_it_ended()
-            raise SessionLostError(how) if connection.is_rejecting else EndedError(how)
+            return Ended(connection.how_it_ended(), Next.AT_ONCE if connection.is_rejecting else Next.RETRY)
+        return Ended(next=Next.REST)
 
     def _watch_idleness(self) -> None:
         seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if self._is_lazy else None)
@@ -537,21 +493,3 @@ class Supervisor:
         log.info("= %s: idle for %g s, stopped", self.name, seconds)
         if self._availability.connection is not None:
             self._availability.connection.retire()
-
-    def _end_without_login(self, reason: str) -> None:
-        """End the connection, because the server lists nothing without a login."""
-        connection = self._availability.connection
-        if connection is not None:
-            connection.lacks_login = reason
-            connection.on_rejecting()
-
-    def _advance(self, event: Event) -> None:
-        self._availability.state = lifecycle.advance(self._availability.state, event)
-        log.debug("= %r", self)
-        self._availability.publish()
-
-
-def _load_filled() -> Callable[[ServerConfig, Dependencies], Awaitable[ServerConfig]]:
-    from search_mcp.backends.secret_sources import filled
-
-    return filled

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Freshness, News, Opening, ServerCapabilities
+from search_mcp.model.servers import Freshness, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Request, RequestFailure
 from search_mcp.wire.pending import Pending
@@ -94,18 +94,6 @@ class CannotOpenError(Exception):
     """The backend answers, but cannot be used; the message says why."""
 
 
-class CannotReachError(CannotOpenError):
-    """The backend could not be reached, or gave no answer; this says nothing about its era."""
-
-    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
-        super().__init__(reason)
-        self.retry_after_seconds = retry_after_seconds
-
-
-class NotLoggedInError(CannotReachError):
-    """The backend takes no request before the user has logged in; the message is the reason, which may be empty."""
-
-
 class CannotSpeakError(CannotOpenError):
     """The backend supports no known revision, so that starting it again is useless."""
 
@@ -134,7 +122,7 @@ class BackDialect(Protocol):
     def submit(self, call: Call, target: str) -> None: ...
     def on_request(self, request: Request) -> None: ...
     def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
-    async def read_list(self, kind: Kind) -> None: ...
+    async def read_list(self, kind: Kind) -> ServerList: ...
     def has_calls(self) -> bool:
         """Return whether a call is in progress."""
         ...

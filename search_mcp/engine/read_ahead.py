@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable
 from mmap import mmap
 from pathlib import Path
 
-from search_mcp.backends.cache import PROGRAM_LENGTH, CatalogCache, program_digest
+from search_mcp.backends.cache import PROGRAM_LENGTH, CatalogCache, program_digest, with_state
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.known_lists import with_state
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import read_whole

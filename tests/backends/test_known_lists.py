@@ -7,13 +7,25 @@ import pytest
 from conversations.stillness import StillLoop
 
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.known_lists import CHANGE_SECONDS, KnownLists
+from search_mcp.backends.known_lists import KnownLists
+from search_mcp.backends.read_list import CHANGE_SECONDS
+from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, ListChanged, ServerCapabilities, ServerList
+from search_mcp.model.servers import Entry, ServerCapabilities, ServerList
 from search_mcp.wire.inflight import RequestFailure
 from search_mcp.wire.peer import RequestFailedError
+
+
+def known_lists(loop: StillLoop) -> KnownLists:
+    dependencies = Dependencies(clock=loop.time)
+    entry = ServerEntry(ServerConfig(name="there", command=""), dependencies)
+    return KnownLists(entry, lambda _news: None, dependencies)
+
+
+def on_unauthorized(_reason: str) -> None:
+    raise AssertionError
 
 
 class Failing:
@@ -25,7 +37,7 @@ class Failing:
         self._known = known
         self.readings = 0
 
-    async def read_list(self, kind: Kind) -> None:
+    async def read_list(self, kind: Kind) -> ServerList:
         self.readings += 1
         self._known.mark_stale({kind}, is_announced=True)
         raise RequestFailedError(RequestFailure("it answered with HTTP status 503"))
@@ -33,10 +45,10 @@ class Failing:
 
 def test_a_list_that_fails_is_not_read_at_every_announcement() -> None:
     loop = StillLoop()
-    known = KnownLists(ServerConfig(name="there", command=""), lambda _news: None, Dependencies(clock=loop.time))
+    known = known_lists(loop)
     dialect = Failing(known)
     known.meet(dialect.capabilities)
-    task = loop.create_task(known.keep(cast(BackDialect, dialect)))
+    task = loop.create_task(known.keep(cast(BackDialect, dialect), on_unauthorized))
     loop.let_pass(10)
     assert dialect.readings == 1 + 10 / CHANGE_SECONDS
     task.cancel()
@@ -53,10 +65,9 @@ class Changing:
         self._known, self._count = known, count
         self.readings = 0
 
-    async def read_list(self, kind: Kind) -> None:
+    async def read_list(self, kind: Kind) -> ServerList:
         self.readings += 1
-        entries = tuple(Entry(f"tool_{number}", {}) for number in range(self._count))
-        self._known.hear(ListChanged("there", kind, ServerList(entries)))
+        return ServerList(tuple(Entry(f"tool_{number}", {}) for number in range(self._count)))
 
     async def announce(self) -> None:
         while True:
@@ -68,10 +79,13 @@ class Changing:
 def test_a_long_list_that_changes_all_the_time_is_read_less_often(count: int, readings: int) -> None:
     """It is read at once for the first changes, then every eight seconds."""
     loop = StillLoop()
-    known = KnownLists(ServerConfig(name="there", command=""), lambda _news: None, Dependencies(clock=loop.time))
+    known = known_lists(loop)
     dialect = Changing(known, count)
     known.meet(dialect.capabilities)
-    tasks = [loop.create_task(known.keep(cast(BackDialect, dialect))), loop.create_task(dialect.announce())]
+    tasks = [
+        loop.create_task(known.keep(cast(BackDialect, dialect), on_unauthorized)),
+        loop.create_task(dialect.announce()),
+    ]
     loop.let_pass(60)
     assert dialect.readings == pytest.approx(readings, abs=2)
     for task in tasks:

@@ -13,7 +13,8 @@ LEADS_TO = {
     "STARTING": {
         "OPENED": "READY",
         "ENDED": "BACKING_OFF",
-        "NEED_LOGIN": "NEEDS_LOGIN",
+        "GIVE_UP": "FAILED",
+        "UNAUTHORIZED": "NEEDS_LOGIN",
         "RESTART": "RESTARTING",
         "TERMINATE": "STOPPING",
         "STOP": "STOPPING",
@@ -21,12 +22,14 @@ LEADS_TO = {
     "RESTARTING": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "READY": {
         "ENDED": "BACKING_OFF",
-        "NEED_LOGIN": "NEEDS_LOGIN",
+        "GIVE_UP": "FAILED",
+        "UNAUTHORIZED": "NEEDS_LOGIN",
+        "REST": "STOPPED",
         "RESTART": "RESTARTING",
         "TERMINATE": "STOPPING",
         "STOP": "STOPPING",
     },
-    "BACKING_OFF": {"START": "STARTING", "GIVE_UP": "FAILED", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
+    "BACKING_OFF": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "FAILED": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "NEEDS_LOGIN": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "STOPPING": {"TERMINATE": "STOPPING", "OPENED": "STOPPING", "STOP": "STOPPING", "STOPPED": "STOPPED"},
@@ -57,8 +60,9 @@ def test_every_pair_has_the_transition_of_the_table_or_raises(state: State, even
     [
         pytest.param([Event.START, Event.OPENED], State.READY, id="a start"),
         pytest.param([Event.START, Event.ENDED, Event.START, Event.OPENED], State.READY, id="a second try"),
-        pytest.param([Event.START, Event.OPENED, Event.ENDED, Event.GIVE_UP], State.FAILED, id="given up"),
-        pytest.param([Event.START, Event.ENDED, Event.GIVE_UP, Event.START], State.STARTING, id="asked for again"),
+        pytest.param([Event.START, Event.OPENED, Event.GIVE_UP], State.FAILED, id="given up"),
+        pytest.param([Event.START, Event.GIVE_UP, Event.START], State.STARTING, id="asked for again"),
+        pytest.param([Event.START, Event.OPENED, Event.REST, Event.START], State.STARTING, id="idle, then needed"),
         pytest.param([Event.START, Event.STOP, Event.STOPPED, Event.START], State.STARTING, id="stopped and started"),
     ],
 )

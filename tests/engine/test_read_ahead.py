@@ -4,9 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from search_mcp.backends.cache import CatalogCache, Key, Record, SharingRecord, failure, fingerprint
+from search_mcp.backends.cache import CatalogCache, Key, Record, SharingRecord, failure, fingerprint, with_state
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.known_lists import with_state
 from search_mcp.config.schema import ServerConfig
 from search_mcp.engine.read_ahead import ReadAhead, read_ahead
 from search_mcp.model.names import Era, Kind

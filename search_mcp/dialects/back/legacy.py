@@ -20,12 +20,12 @@ from search_mcp.model.names import Action, Ask, Era, Kind
 from search_mcp.model.sentences import cut
 from search_mcp.model.servers import (
     ElicitationComplete,
-    ListChanged,
     LogMessage,
     News,
     Opening,
     ResourceUpdated,
     ServerCapabilities,
+    ServerList,
 )
 from search_mcp.wire import payload
 from search_mcp.wire.errors import ProtocolError, WireError, invalid_params, invalid_request, method_not_found
@@ -174,8 +174,8 @@ class BackLegacy:
         elif self._asking.pop(call, 0) and call is not None and call.asks is not None:
             call.asks(False)
 
-    async def read_list(self, kind: Kind) -> None:
-        """Read a complete list and publish it.
+    async def read_list(self, kind: Kind) -> ServerList:
+        """Read a complete list.
 
         Raises:
             PeerError, RequestFailedError, ConnectionEndedError, ValueError: it could not be read.
@@ -184,7 +184,7 @@ class BackLegacy:
         async def ask(method: str, params: Fields) -> Raw:
             return await self._peer.ask(method, params or None)
 
-        self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
+        return await read_pages(kind, ask)
 
     def has_calls(self) -> bool:
         return bool(self._calls)

@@ -15,8 +15,8 @@ from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import cancellation, with_meta, without_own_keys
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
-from search_mcp.model.names import Action, Ask, Era, Kind
-from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import LogMessage, News, Opening, ResourceUpdated, ServerCapabilities, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Request, RequestFailure
@@ -183,8 +183,8 @@ class BackModern:
         requests = None if raw is None else asking.admitted_requests(self._server, raw)
         return InputRequired(requests, state, body, self._server)
 
-    async def read_list(self, kind: Kind) -> None:
-        """Read a complete list and publish it.
+    async def read_list(self, kind: Kind) -> ServerList:
+        """Read a complete list.
 
         Raises:
             PeerError, RequestFailedError, ConnectionEndedError, ValueError: it could not be read.
@@ -195,7 +195,7 @@ class BackModern:
         async def ask(method: str, params: Fields) -> Raw:
             return await self._peer.ask(method, {**params, names.META: meta})
 
-        self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
+        return await read_pages(kind, ask)
 
     def has_calls(self) -> bool:
         return bool(self._calls)

@@ -10,9 +10,7 @@ import anyio
 from search_mcp.dialects import (
     BackDialect,
     CannotOpenError,
-    CannotReachError,
     CannotSpeakError,
-    NotLoggedInError,
     OnStaleList,
     OnUnanswered,
     names,
@@ -22,7 +20,6 @@ from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.inflight import Fate
 from search_mcp.wire.peer import Peer, RequestFailedError
 
 
@@ -36,8 +33,7 @@ async def negotiate(
 
     Raises:
         CannotSpeakError: it supports no known revision.
-        NotLoggedInError: it needs a login first.
-        CannotReachError: it gave no answer.
+        RequestFailedError: it gave no answer.
         CannotOpenError: it refused, or its answer is malformed.
         ConnectionEndedError: the connection ended.
     """
@@ -49,9 +45,6 @@ async def negotiate(
         return await _either(peer, opening, first, probe_seconds)
     except UnknownRevisionError as exc:
         raise CannotSpeakError(str(exc)) from exc
-    except RequestFailedError as exc:
-        unreached = NotLoggedInError if exc.failure.fate is Fate.UNAUTHORIZED else CannotReachError
-        raise unreached(str(exc), exc.failure.retry_after_seconds) from exc
     except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it could not be opened: {exc}") from exc
 

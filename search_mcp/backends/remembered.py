@@ -1,0 +1,118 @@
+"""The record of one server in the disk cache: what earlier processes saw, and what later ones are to see."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Concatenate, ParamSpec
+
+from search_mcp.backends.cache import (
+    FAILURE_SECONDS,
+    RENEWAL_SECONDS,
+    VERDICT_SECONDS,
+    CatalogCache,
+    Failure,
+    Key,
+    Record,
+    SharingRecord,
+    failure,
+    fingerprint,
+    with_state,
+)
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.server_entry import ServerEntry
+from search_mcp.model.names import Era
+from search_mcp.model.servers import Opening, ServerCapabilities
+from search_mcp.wire.structs import UNSET, Struct, replace
+
+_Written = ParamSpec("_Written")
+
+
+class Recalled(Struct, frozen=True):
+    """A record that serves a client until the server has answered."""
+
+    record: Record
+    era: Era | None
+    """The era in which the server is opened; `None` if it is to be found out again."""
+    is_complete: bool
+    """Whether its lists are recent and for this kind of client, so that they spare a start."""
+
+
+class Remembered:
+    """What is cached of one server; written for later processes, unless there is no cache."""
+
+    def __init__(self, entry: ServerEntry, dependencies: Dependencies) -> None:
+        self._entry, self._dependencies = entry, dependencies
+        self.failure: Failure | None = None
+        """The failure of its last start, in this process or an earlier one."""
+        self.sharing = SharingRecord()
+        """What this process or an earlier one saw about sharing it between clients."""
+        self._key: Key | None = None
+
+    @property
+    def has_failed_lately(self) -> bool:
+        """Return whether its last start failed minutes ago, and not for lack of a login."""
+        if self.failure is None or self.failure.needs_login:
+            return False
+        return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
+
+    def recall(self, opening: Opening, program: str, *, is_file: bool) -> Recalled | None:
+        """Read what this program, or address, last gave such a client, or else any other client.
+
+        Return `None` if that is nothing, or was read before.
+        """
+        cache, config = self._dependencies.cache, self._entry.config
+        if cache is None:
+            return None
+        if is_file:
+            try:
+                program = with_state(program)
+            except OSError:
+                return None
+        key = fingerprint(config, program, opening)
+        if key == self._key:
+            return None
+        self._key = key
+        self.failure, self.sharing = cache.load_failure(key, config), cache.load_sharing(key)
+        if (own := cache.load(key)) is not None:
+            age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
+            is_era_known = own.capabilities.era is opening.era or age_seconds < VERDICT_SECONDS
+            era = own.capabilities.era if is_era_known else None
+            return Recalled(own, era, bool(own.pages) and age_seconds < RENEWAL_SECONDS)
+        if (similar := cache.load_similar(key)) is None:
+            return None
+        record = replace(similar, capabilities=_for_another_client(similar.capabilities))
+        return Recalled(record, opening.era if record.capabilities.era is opening.era else None, is_complete=False)
+
+    def record(self, record: Record) -> None:
+        """Record the capabilities and lists."""
+        self._write(CatalogCache.store, record)
+
+    def record_failure(self, reason: str, remedy: str = "") -> None:
+        """Record for the next start that this one failed."""
+        self.failure = failure(self._entry.config, reason, self._dependencies.wall_clock(), remedy)
+        self._write(CatalogCache.store_failure, self.failure)
+
+    def clear_failure(self) -> None:
+        """Record that it was started."""
+        self.failure = None
+        self._write(CatalogCache.clear_failure)
+
+    def record_sharing(self, record: SharingRecord) -> None:
+        """Record what was seen about sharing it."""
+        if record != self.sharing:
+            self.sharing = record
+            self._write(CatalogCache.store_sharing, record)
+
+    def _write(
+        self,
+        store: Callable[Concatenate[CatalogCache, Key, _Written], None],
+        *written: _Written.args,
+        **named: _Written.kwargs,
+    ) -> None:
+        cache, key = self._dependencies.cache, self._key
+        if cache is not None and key is not None:
+            self._dependencies.file_queue(partial(store, cache, key, *written, **named))
+
+
+def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
+    """Leave out of cached capabilities those that a server may give one client and not another."""
+    return replace(server_capabilities, extensions=None, tasks=UNSET, has_tasks=False)
