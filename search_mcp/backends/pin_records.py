@@ -1,13 +1,12 @@
-"""The accepted definitions of one server: comparing a listing with them, reading and writing the record.
+"""The accepted definitions of one server, and the comparison of a listing with them.
 
-Decides whether a definition counts as the same, as the same with fewer members, as changed or as new, and how a record
-is written. Nothing that a server chooses, such as a revision, makes an unknown definition known. Pure.
+Decides whether a definition counts as the same, as the same with fewer members, as changed or as new. Nothing that a
+server chooses, such as a revision, makes an unknown definition known. Pure.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Literal
+from typing import Final
 
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerCapabilities, ServerList
@@ -57,8 +56,6 @@ class Record(Struct, frozen=True):
     """Names whose absence was accepted: they are not reported as gone."""
     waiting: Mapping[str, Seen] = field(default_factory=dict)
     """By kind of client: the definitions of its last listing that are not accepted."""
-    digests: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By tool: digests of definitions that version 1 of the format accepted and that were not listed since."""
 
 
 class Verdict(Struct, frozen=True):
@@ -189,15 +186,6 @@ def _is_meta_leavable(key: str, raw: Raw) -> bool:
     return key == "ui/resourceUri" or (key == "ui" and is_for_models)
 
 
-def digest(definition: Fields) -> str:
-    """Compute the digest of version 1 of the format; it ignores `_meta` and the order of the keys."""
-    summed = hashlib.sha256()
-    for key in sorted(definition.keys() - {"_meta"}):
-        summed.update(payload.encode_bytes(key))
-        summed.update(payload.canonical(definition[key]))
-    return summed.hexdigest()
-
-
 # Comparing a listing with a record
 
 
@@ -210,10 +198,9 @@ def judge(record: Record, label: str, listing: Seen) -> tuple[Record, Verdict]:
     for section, definitions in listing.items():
         if section not in record.sections:
             after, begins = _with_baseline(after, section, definitions), True
-        after = _with_digests_met(after, section, definitions)
         accepted = after.accepted.get(section, {})
         unknown = [name for name, each in definitions.items() if not is_known(each, accepted.get(name, ()))]
-        changed[section] = frozenset(name for name in unknown if _was_there(after, section, name))
+        changed[section] = frozenset(name for name in unknown if name in accepted)
         new[section] = frozenset(unknown) - changed[section]
         waiting[section] = {name: definitions[name] for name in unknown}
     after = _with_open(after, label, waiting)
@@ -227,10 +214,6 @@ def about(record: Record) -> tuple[str, str] | None:
         return None
     said = payload.object_or_empty(Raw(accepted[-1]))
     return payload.string(said.get("title")) or "", payload.string(said.get("instructions")) or ""
-
-
-def _was_there(record: Record, section: str, name: str) -> bool:
-    return name in record.accepted.get(section, {}) or (section == TOOLS and name in record.digests)
 
 
 def _with_baseline(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
@@ -264,23 +247,6 @@ def _without(sections: Seen, listing: Seen) -> Seen:
 
 def _all_accepted(record: Record) -> Iterator[bytes]:
     return (each for names in record.accepted.values() for definitions in names.values() for each in definitions)
-
-
-def _with_digests_met(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
-    """Accept the listed definitions whose digest version 1 accepted, and drop their digests."""
-    if section != TOOLS or not record.digests:
-        return record
-    met: dict[str, bytes] = {}
-    digests = dict(record.digests)
-    for name in definitions.keys() & digests.keys():
-        if definitions[name] not in record.accepted.get(TOOLS, {}).get(name, ()):
-            summed = digest(payload.object_or_empty(Raw(definitions[name])))
-            if summed in digests[name]:
-                met[name], digests[name] = definitions[name], digests[name] - {summed}
-    if not met:
-        return record
-    left = {name: rest for name, rest in digests.items() if rest}
-    return replace(with_accepted(record, {TOOLS: met}), digests=left)
 
 
 def _with_open(record: Record, label: str, waiting: Seen) -> Record:
@@ -331,8 +297,8 @@ def opened(record: Record, label: str, listing: Seen) -> list[Open]:
 
 def _gone(record: Record, listing: Seen) -> Iterator[Open]:
     for section, definitions in listing.items():
-        known = record.accepted.get(section, {}).keys() | (record.digests.keys() if section == TOOLS else set())
-        for name in sorted(known - definitions.keys() - record.absent.get(section, frozenset())):
+        known = record.accepted.get(section, {})
+        for name in sorted(known.keys() - definitions.keys() - record.absent.get(section, frozenset())):
             yield Open(section, name, _newest(record, section, name), None)
 
 
@@ -358,115 +324,3 @@ def with_all_accepted(record: Record, accepted: Iterable[Open]) -> Record:
         record = with_accepted(record, definitions)
     gone = {section: frozenset(names) for section, names in absent.items() if names}
     return replace(record, absent=gone)
-
-
-# Format: a header line, then one line for each name, so that no single step takes long
-
-
-class _Header(Struct, frozen=True):
-    version: Literal[2]
-    lines: int
-    sections: list[str]
-    about: list[Raw]
-
-
-class _Line(Struct, frozen=True, omit_defaults=True):
-    section: str
-    name: str
-    accepted: list[Raw] = field(default_factory=list)
-    absent: bool = False
-    waiting: dict[str, Raw] = field(default_factory=dict)
-    digests: list[str] = field(default_factory=list)
-
-
-class _Version1(Struct, frozen=True):
-    version: Literal[1]
-    accepted: dict[str, dict[str, str]]
-    changed: dict[str, dict[str, str]]
-
-
-def written(record: Record) -> bytes:
-    """Encode a record."""
-    lines = [payload.encode_bytes(line) for line in _lines(record)]
-    said = [Raw(each) for each in record.accepted.get(ABOUT, {}).get(ABOUT, ())]
-    header = _Header(2, len(lines), sorted(record.sections), said)
-    return b"\n".join([payload.encode_bytes(header), *lines, b""])
-
-
-def _lines(record: Record) -> Iterator[_Line]:
-    names: dict[tuple[str, str], None] = {}
-    for section, accepted in record.accepted.items():
-        names.update(dict.fromkeys((section, name) for name in accepted if section != ABOUT))
-    for section, absent in record.absent.items():
-        names.update(dict.fromkeys((section, name) for name in sorted(absent)))
-    names.update(dict.fromkeys((TOOLS, name) for name in record.digests))
-    for sections in record.waiting.values():
-        names.update(dict.fromkeys((section, name) for section, each in sections.items() for name in each))
-    for section, name in names:
-        yield _Line(
-            section,
-            name,
-            [Raw(each) for each in record.accepted.get(section, {}).get(name, ()) if section != ABOUT],
-            name in record.absent.get(section, ()),
-            {
-                label: Raw(sections[section][name])
-                for label, sections in record.waiting.items()
-                if name in sections.get(section, {})
-            },
-            sorted(record.digests.get(name, ())) if section == TOOLS else [],
-        )
-
-
-def read(lines: Iterable[bytes]) -> Record:
-    """Decode the output of `written`.
-
-    Raises:
-        ValueError: the record is damaged, or of another version.
-    """
-    rest = iter(lines)
-    header = payload.typed(next(rest, b""), _Header)
-    accepted: dict[str, dict[str, tuple[bytes, ...]]] = {section: {} for section in header.sections}
-    if header.about:
-        accepted[ABOUT] = {ABOUT: tuple(map(bytes, header.about))}
-    absent: dict[str, set[str]] = {}
-    waiting: dict[str, dict[str, dict[str, bytes]]] = {}
-    digests: dict[str, frozenset[str]] = {}
-    texts = list(rest)
-    for text in texts:
-        line = payload.typed(text, _Line)
-        if line.accepted:
-            accepted.setdefault(line.section, {})[line.name] = tuple(map(bytes, line.accepted))
-        if line.absent:
-            absent.setdefault(line.section, set()).add(line.name)
-        for label, definition in line.waiting.items():
-            waiting.setdefault(label, {}).setdefault(line.section, {})[line.name] = bytes(definition)
-        if line.digests:
-            digests[line.name] = frozenset(line.digests)
-    if len(texts) != header.lines:
-        raise ValueError(f"it has {len(texts)} lines of {header.lines}")
-    gone = {section: frozenset(names) for section, names in absent.items()}
-    return Record(frozenset(header.sections), accepted, gone, waiting, digests)
-
-
-def read_about(line: bytes) -> tuple[str, str] | None:
-    """Decode the accepted title and instructions from the first line of a record; `None` if there are none.
-
-    Raises:
-        ValueError: the line is damaged, or of another version.
-    """
-    accepted = tuple(map(bytes, payload.typed(line, _Header).about))
-    return about(Record(accepted={ABOUT: {ABOUT: accepted}}))
-
-
-def read_version_1(data: bytes) -> Record:
-    """Decode a record of digests; a changed definition stays so, even if another variant of it was accepted.
-
-    Raises:
-        ValueError: the record is damaged, or of another version.
-    """
-    before = payload.typed(data, _Version1)
-    digests = {
-        name: (frozenset(variants.values()) - frozenset(before.changed.get(name, {}).values())) or frozenset({""})
-        for name, variants in before.accepted.items()
-    }  # the empty string matches no digest, and keeps the name known
-    return Record(frozenset({TOOLS}) if digests else frozenset(), digests=digests)

@@ -66,11 +66,11 @@ class TrustStore:
 
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
         """Return the accepted title and instructions; reads one short line."""
-        from search_mcp.backends import pin_records
+        from search_mcp.backends import pin_format
 
         try:
             with open_own(self._path(config)) as file:
-                return pin_records.read_about(file.readline())
+                return pin_format.read_about(file.readline())
         except (OSError, ValueError):
             return None  # the comparison that follows reports it
 
@@ -109,26 +109,21 @@ class TrustStore:
 
         self._revise(config, lambda record: pin_records.with_all_accepted(record, accepted), is_damage_final=False)
 
-    def _path(self, config: ServerConfig, suffix: str = "jsonl") -> Path:
+    def _path(self, config: ServerConfig) -> Path:
         digest = hashlib.sha256(identity.definitions(config)).hexdigest()[:16]
-        return self.folder / f"{fold(config.name)[:40]}-{digest}.{suffix}"
+        return self.folder / f"{fold(config.name)[:40]}-{digest}.jsonl"
 
     def _load(self, config: ServerConfig) -> "Record":
-        """Read a record; if there is none, one of the format before, which is kept.
+        """Read a record; an empty one if there is none.
 
         Raises:
             OSError, ValueError: it cannot be read, or it is damaged.
         """
-        from search_mcp.backends import pin_records
+        from search_mcp.backends import pin_format, pin_records
 
         try:
             with open_own(self._path(config)) as file:
-                return pin_records.read(file)
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        try:
-            with open_own(self._path(config, "json")) as file:
-                return pin_records.read_version_1(file.read() or b"")
+                return pin_format.read(file)
         except (FileNotFoundError, NotADirectoryError):
             return pin_records.Record()
 
@@ -141,7 +136,7 @@ class TrustStore:
             OSError: it cannot be read or written, or another process keeps the lock.
             ValueError: it is damaged.
         """
-        from search_mcp.backends import pin_records
+        from search_mcp.backends import pin_format, pin_records
 
         if not self._turn.acquire(timeout=self._patience_seconds):
             raise TimeoutError("another thread has held it too long")
@@ -155,7 +150,7 @@ class TrustStore:
                     record = pin_records.Record(sections=frozenset(pin_records.SECTIONS))
                 after = change(record)
                 if after != record:
-                    write_whole(self._path(config), pin_records.written(after))
+                    write_whole(self._path(config), pin_format.written(after))
         finally:
             self._turn.release()
 

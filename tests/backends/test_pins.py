@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from search_mcp.backends.pin_records import TOOLS, Listed, Verdict, digest
+from search_mcp.backends.pin_records import TOOLS, Listed, Verdict
 from search_mcp.backends.pins import TrustStore
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked
@@ -80,19 +80,6 @@ def test_the_state_of_a_record_changes_with_it(store: TrustStore) -> None:
     assert len({*states}) == 3
 
 
-def test_a_record_of_digests_is_carried_over_and_stays_for_an_older_version(store: TrustStore) -> None:
-    store.folder.mkdir(parents=True)
-    accepted = digest(payload.fields(payload.encode(STATUS)))
-    store.record(CONFIG, "legacy", listed(STATUS))
-    (new,) = store.folder.iterdir()
-    new.unlink()
-    old = new.with_suffix(".json")
-    old.write_bytes(payload.encode_bytes({"version": 1, "accepted": {"status": {"x": accepted}}, "changed": {}}))
-    assert unknown(store.record(CONFIG, "legacy", listed(EVIL))) == {"status"}
-    assert not unknown(store.record(CONFIG, "legacy", listed(STATUS)))
-    assert sorted(store.folder.iterdir()) == [old, new]
-
-
 # A record that cannot be used
 
 
@@ -113,13 +100,6 @@ def test_a_damaged_record_accepts_nothing_until_the_user_does(store: TrustStore,
     store.accept(CONFIG, shown)
     assert not unknown(store.compare(CONFIG, "legacy", listed(STATUS)))
     assert unknown(store.compare(CONFIG, "legacy", listed(EVIL))) == {"status"}
-
-
-def test_a_record_of_the_version_before_that_is_damaged_accepts_nothing(store: TrustStore) -> None:
-    store.record(CONFIG, "legacy", listed(STATUS))
-    (file,) = store.folder.iterdir()
-    file.rename(file.with_suffix(".json"))
-    assert "is damaged" in store.compare(CONFIG, "legacy", listed(STATUS)).trouble
 
 
 @pytest.fixture
