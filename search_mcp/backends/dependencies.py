@@ -93,8 +93,8 @@ class Dependencies(Struct, frozen=True):
     run_blocking: RunBlocking = run_in_thread
     last_uses: LastUses | None = None
     """`None`: earlier calls are unknown, and `startup: "auto"` starts every server."""
-    lists: EqualLists | None = None
-    """Lists that other backends have, too; `None` where each list belongs to one backend."""
+    lists: EqualLists = field(default_factory=EqualLists)
+    """The lists of all backends that share these dependencies."""
     watched: "dict[Watched, Sight] | None" = None
     """The watched files of all servers of this process; `None` where no server is restarted when its files change."""
     log_folder: Path | None = None

@@ -1,4 +1,4 @@
-"""Lists that several backends of one process have in common, kept once in memory."""
+"""Lists that were read several times, or of several backends of one process, kept once in memory."""
 
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList

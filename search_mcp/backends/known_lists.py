@@ -41,8 +41,6 @@ class KnownLists:
         self._entry, self._publish, self._dependencies = entry, publish, dependencies
         self.remembered = Remembered(entry, dependencies)
         self.comparison = Comparison(entry, dependencies)
-        self.era: Era | None = None
-        """The era that it was last opened in; `None` while unknown."""
         self.recalled = asyncio.Event()
         """Set when cached lists are to be compared."""
         self.on_compared: Callable[[], None] = lambda: None
@@ -84,29 +82,27 @@ class KnownLists:
         started.
         """
         self.comparison.label = " ".join([opening.era.value, *sorted(extensions(opening.capabilities))])
-        recalled = self.remembered.recall(opening, program, is_file=is_file)
-        if recalled is None:
+        record = self.remembered.recall(opening, program, is_file=is_file)
+        if record is None:
             return
-        self.comparison.recall(recalled.record.capabilities)
-        self.era = recalled.era or self.era
-        if not recalled.record.pages:
+        self.comparison.recall(record.capabilities)
+        if not record.pages:
             return  # no list was available then; one may be now
-        pages = list_limits.cut(recalled.record.pages)
+        pages = list_limits.cut(record.pages)
         for kind, each in self.lists.items():
-            is_compared = kind in COMPARED and self.comparison.is_possible
-            each.known = self._kept_once(kind, pages[kind], is_pending=is_compared) if kind in pages else None
-            each.is_missing = each.is_missing and not recalled.is_complete
+            each.is_missing = each.is_missing and not self.remembered.spares_start
+            each.known = self._kept_once(kind, pages.get(kind))
+            if each.known is not None and kind in COMPARED and self.comparison.is_possible:
+                each.known = replace(each.known, is_pending=True)
         self.recalled.set()
         for kind, each in self.lists.items():
             if each.known is None or kind not in COMPARED or not self.comparison.is_pinned:
                 self._publish(ListChanged(self._entry.config.name, kind, each.known))
 
-    def _kept_once(self, kind: Kind, server_list: ServerList, *, is_pending: bool = False) -> ServerList:
-        """Return a list with the entries of an equal one that another backend has."""
-        if is_pending:
-            server_list = replace(server_list, is_pending=True)
-        lists = self._dependencies.lists
-        return server_list if lists is None else lists.kept_once(self._entry.config.name, kind, server_list)
+    def _kept_once(self, kind: Kind, server_list: ServerList | None) -> ServerList | None:
+        """Return a list with the entries of an equal one that was read before, or that another backend has."""
+        name, lists = self._entry.config.name, self._dependencies.lists
+        return None if server_list is None else lists.kept_once(name, kind, server_list)
 
     async def compare_recalled(self) -> None:
         """Compare cached lists with the accepted definitions, and publish those that were not published yet."""
@@ -117,7 +113,7 @@ class KnownLists:
 
     def meet(self, server_capabilities: ServerCapabilities, *, is_http: bool = False) -> None:
         """Record the capabilities of a new connection."""
-        self._is_http, self.era = is_http, server_capabilities.era
+        self._is_http, self.remembered.era = is_http, server_capabilities.era
         self.comparison.meet(server_capabilities)
         for kind, each in self.lists.items():
             each.meet(is_offered=kind in server_capabilities.kinds)
@@ -147,7 +143,12 @@ class KnownLists:
             each.begin()
             try:
                 server_list = await each.read(dialect)
-                if server_list is not None and self._is_http and self.era is Era.MODERN and each.kind is Kind.TOOLS:
+                if (
+                    server_list is not None
+                    and self._is_http
+                    and each.kind is Kind.TOOLS
+                    and dialect.capabilities.era is Era.MODERN
+                ):
                     from search_mcp.dialects.http_headers import without_invalid  # of remote servers only
 
                     server_list = await without_invalid(server_list)
@@ -188,7 +189,7 @@ class KnownLists:
         # The server may not have all the lists of an announcement.
         stale = [each for kind, each in self.lists.items() if kind in kinds and each.is_offered]
         for each in stale:
-            each.mark_stale()
+            each.stale.set()
         if is_announced and stale:
             self._announced.setdefault(
                 frozenset(each.kind for each in stale), {each.kind: each.due_reading() for each in stale}
@@ -212,11 +213,7 @@ class KnownLists:
 
     async def _note(self, read: ReadList, server_list: ServerList | None) -> None:
         """Compare and publish a list that was read; `None` is an unavailable one."""
-        kind, known = read.kind, read.known
-        if server_list is not None and known is not None and server_list.entries == known.entries:
-            server_list = replace(server_list, entries=known.entries)  # mostly as it was cached: kept once
-        elif server_list is not None:
-            server_list = self._kept_once(kind, server_list)
+        kind, server_list = read.kind, self._kept_once(read.kind, server_list)
         lists = {kind: server_list}
         if not self.lists[Kind.PROMPTS].is_offered:
             lists[Kind.PROMPTS] = ServerList(())  # compared with the tools
@@ -254,7 +251,7 @@ class KnownLists:
         for kinds, due in self._announced.items():
             if kind in kinds and all(self.lists[each].is_compared(due[each]) for each in kinds):
                 del self._announced[kinds]
-                if any(self.lists[each].is_stale for each in kinds):  # perhaps announced again meanwhile
+                if any(self.lists[each].stale.is_set() for each in kinds):  # perhaps announced again meanwhile
                     self.mark_stale(kinds, is_announced=True)
                 return True
         return False

@@ -45,6 +45,8 @@ class ReadList:
         """Whether it was neither read nor cached."""
         self.is_offered = True
         """Whether the server has such a list, as far as is known."""
+        self.stale = asyncio.Event()
+        """Set when it is to be read again; another one for each reading."""
         self._trouble = ""  # the reason why the server did not give it last
         self._readings = 0  # begun
         self._compared = 0  # number of the last reading on this connection that is compared
@@ -52,7 +54,6 @@ class ReadList:
         self._failures = 0  # consecutive readings that got no answer
         self._changes = 0  # in a row
         self._read_at: float | None = None  # on this connection
-        self._stale = asyncio.Event()
         self._entries: dict[str, Entry] = {}  # of the list that was asked for last
         self._entries_of: ServerList | None = None
 
@@ -71,7 +72,7 @@ class ReadList:
 
     def begin(self) -> None:
         """Begin a reading."""
-        self._stale = asyncio.Event()
+        self.stale = asyncio.Event()
         self._readings += 1
 
     async def read(self, dialect: BackDialect) -> ServerList | None:
@@ -117,17 +118,9 @@ class ReadList:
 
     # The next one
 
-    def mark_stale(self) -> None:
-        """Have it read again."""
-        self._stale.set()
-
-    @property
-    def is_stale(self) -> bool:
-        return self._stale.is_set()
-
     def due_reading(self) -> int:
         """Return the number of the reading that includes every change announced until now."""
-        return self._readings + self._stale.is_set()
+        return self._readings + self.stale.is_set()
 
     def is_outdated(self, *, is_announced: bool) -> bool:
         """Return whether it is read again after a client listed: its TTL expired, or no change would be announced."""
@@ -141,7 +134,7 @@ class ReadList:
     async def until_stale(self) -> None:
         """Wait until it is to be read again, longer if it changes all the time."""
         assert self._read_at is not None, "it was read"
-        await self._stale.wait()
+        await self.stale.wait()
         entries = 0 if self.known is None else len(self.known.entries)
         pause = max(CHANGE_SECONDS, CHANGE_SECONDS_PER_ENTRY * entries)
         self._changes = self._changes + 1 if self._clock() - self._read_at < pause else 0
@@ -153,4 +146,4 @@ class ReadList:
         await anyio.sleep(CHANGE_SECONDS)  # a server may announce changes endlessly
         pause = min(2.0 ** (self._failures - 1), LONGEST_RETRY_SECONDS)
         with anyio.move_on_after(pause - CHANGE_SECONDS):
-            await self._stale.wait()
+            await self.stale.wait()

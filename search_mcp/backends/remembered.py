@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Concatenate, ParamSpec
 
 from search_mcp.backends.cache import (
     FAILURE_SECONDS,
@@ -21,19 +20,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening, ServerCapabilities
-from search_mcp.wire.structs import UNSET, Struct, replace
-
-_Written = ParamSpec("_Written")
-
-
-class Recalled(Struct, frozen=True):
-    """A record that serves a client until the server has answered."""
-
-    record: Record
-    era: Era | None
-    """The era in which the server is opened; `None` if it is to be found out again."""
-    is_complete: bool
-    """Whether its lists are recent and for this kind of client, so that they spare a start."""
+from search_mcp.wire.structs import UNSET, replace
 
 
 class Remembered:
@@ -41,6 +28,10 @@ class Remembered:
 
     def __init__(self, entry: ServerEntry, dependencies: Dependencies) -> None:
         self._entry, self._dependencies = entry, dependencies
+        self.era: Era | None = None
+        """The era that it was last opened in, in this process or an earlier one; `None` while unknown."""
+        self.spares_start = False
+        """Whether its lists are recent and of such a client, so that it need not be started for them."""
         self.failure: Failure | None = None
         """The failure of its last start, in this process or an earlier one."""
         self.sharing = SharingRecord()
@@ -54,7 +45,7 @@ class Remembered:
             return False
         return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
 
-    def recall(self, opening: Opening, program: str, *, is_file: bool) -> Recalled | None:
+    def recall(self, opening: Opening, program: str, *, is_file: bool) -> Record | None:
         """Read what this program, or address, last gave such a client, or else any other client.
 
         Return `None` if that is nothing, or was read before.
@@ -72,15 +63,18 @@ class Remembered:
             return None
         self._key = key
         self.failure, self.sharing = cache.load_failure(key, config), cache.load_sharing(key)
-        if (own := cache.load(key)) is not None:
-            age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
-            is_era_known = own.capabilities.era is opening.era or age_seconds < VERDICT_SECONDS
-            era = own.capabilities.era if is_era_known else None
-            return Recalled(own, era, bool(own.pages) and age_seconds < RENEWAL_SECONDS)
-        if (similar := cache.load_similar(key)) is None:
+        age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
+        if (record := cache.load(key)) is not None:
+            self.spares_start = bool(record.pages) and age_seconds < RENEWAL_SECONDS
+            is_era_known = age_seconds < VERDICT_SECONDS
+        elif (similar := cache.load_similar(key)) is not None:
+            record = replace(similar, capabilities=_for_another_client(similar.capabilities))
+            is_era_known = False
+        else:
             return None
-        record = replace(similar, capabilities=_for_another_client(similar.capabilities))
-        return Recalled(record, opening.era if record.capabilities.era is opening.era else None, is_complete=False)
+        if is_era_known or record.capabilities.era is opening.era:
+            self.era = record.capabilities.era
+        return record
 
     def record(self, record: Record) -> None:
         """Record the capabilities and lists."""
@@ -102,15 +96,10 @@ class Remembered:
             self.sharing = record
             self._write(CatalogCache.store_sharing, record)
 
-    def _write(
-        self,
-        store: Callable[Concatenate[CatalogCache, Key, _Written], None],
-        *written: _Written.args,
-        **named: _Written.kwargs,
-    ) -> None:
+    def _write(self, store: Callable[..., None], *written: object) -> None:
         cache, key = self._dependencies.cache, self._key
         if cache is not None and key is not None:
-            self._dependencies.file_queue(partial(store, cache, key, *written, **named))
+            self._dependencies.file_queue(partial(store, cache, key, *written))
 
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:

@@ -1,19 +1,22 @@
-"""Restarts of one server: whether one is due, and the watch of the files that cause them.
+"""Restarts of one server under development: when one is due, what it interrupts, and when its result is there.
 
-The supervisor restarts, `watched_files` looks at the files.
+The supervisor starts the server, `watched_files` looks at the files.
 """
 
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
+from search_mcp.backends.availability import Availability
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.lifecycle import Ended
+from search_mcp.backends.known_lists import KnownLists
+from search_mcp.backends.lifecycle import Ended, Event
 from search_mcp.backends.server_entry import ServerEntry
-from search_mcp.model.names import Era
+from search_mcp.model.names import Era, Kind, State
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -32,14 +35,15 @@ _Opened = TypeVar("_Opened")
 class Restarts:
     """The restarts of one server, through all its starts."""
 
-    def __init__(self, entry: ServerEntry, dependencies: Dependencies, on_change: Callable[[str], None]) -> None:
-        """`on_change` gets the path of the first changed file."""
-        self._entry, self._dependencies, self._on_change = entry, dependencies, on_change
+    def __init__(
+        self, entry: ServerEntry, availability: Availability, known: KnownLists, dependencies: Dependencies
+    ) -> None:
+        self._entry, self._availability, self._known = entry, availability, known
+        self._dependencies = dependencies
         self._followed = entry.config
         self.is_due = False
         """Whether the server is to be started anew, whatever it does now."""
-        self.starts = 0
-        """The number of its starts so far."""
+        self._starts = 0
         self.is_over = False
         """Whether it will not be started again."""
         self._started_at = -math.inf
@@ -51,16 +55,44 @@ class Restarts:
         self._watch: anyio.CancelScope | None = None
         self._watched_files: WatchedFiles | None = None
 
-    def begin(self, least_seconds: float = 0.0) -> None:
-        """Have the server started anew, with at least this time between the two starts."""
+    def request(self) -> Callable[[], bool]:
+        """Restart the server, or start it; return a function that is true until it has listed its tools, or failed."""
+        self._availability.wanted.set()
+        self._restart("a client asked for it", REQUEST_SECONDS)
+        return partial(self._is_unsettled, self._starts + 1)
+
+    def _is_unsettled(self, start: int) -> bool:
+        """Return whether the result of a start, by its number, is still to come."""
+        if self.is_over or self._starts < start:
+            return not self.is_over
+        return self.is_starting(Kind.TOOLS)
+
+    def is_starting(self, kind: Kind) -> bool:
+        """Return whether a list is still to be read after a start."""
+        if self._availability.state is State.READY:
+            return not self._known.lists[kind].is_compared(0)
+        return self._availability.state in (State.STARTING, State.RESTARTING)
+
+    def _restart(self, why: str, least_seconds: float = 0.0) -> None:
+        """Have the server started anew, with at least this time between the two starts; not if it is stopped."""
+        now = self._availability
+        if now.state in (State.STOPPED, State.STOPPING) or self.is_due:
+            return
+        log.info("= %s: restarting, because %s", now.name, why)
         self.is_due, self._not_before = True, self._started_at + least_seconds
+        now.wanted.set()
+        if now.state in (State.STARTING, State.READY):
+            now.ending = f"search-mcp restarts it, because {why}"
+            now.advance(Event.RESTART)
         if self._scope is not None:
             self._scope.cancel()
+        if now.connection is not None:
+            now.connection.restart()
 
     def note_start(self) -> None:
         """Record that the server is started now; later changes restart it."""
         self.is_due, self._started_at = False, self._dependencies.clock()
-        self.starts += 1
+        self._starts += 1
 
     async def settled(self) -> None:
         """Wait while it was started only just now, or while files go on changing."""
@@ -102,6 +134,9 @@ class Restarts:
         if self._watch is not None:
             self._watch.cancel()
         self.follow(self._tasks)
+
+    def _on_change(self, path: str) -> None:
+        self._restart(f"{path} changed")
 
     async def _follow(self, watched: "dict[Watched, Sight]") -> None:
         with anyio.CancelScope() as watch:

@@ -20,7 +20,7 @@ from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.lifecycle import Ended, Event, Next
 from search_mcp.backends.opening import opened
-from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
+from search_mcp.backends.restarts import Restarts
 from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.backends.transports import transport_to
@@ -67,7 +67,7 @@ class Supervisor:
         """The level that is set at every start; `None` for none."""
         self._is_roots_news = False  # the client's roots changed while it was starting
         self._paused = False
-        self._restarts = Restarts(self._entry, dependencies, self._on_files_changed)
+        self._restarts = Restarts(self._entry, self._availability, self._known, dependencies)
 
     def __repr__(self) -> str:
         return repr(self._availability)
@@ -87,7 +87,7 @@ class Supervisor:
     @property
     def era(self) -> Era | None:
         """The era that it was last opened in, in this process or an earlier one; `None` while unknown."""
-        return self._known.era
+        return self._known.remembered.era
 
     @property
     def sharing(self) -> SharingRecord:
@@ -184,13 +184,13 @@ class Supervisor:
             log.exception("! %s: bug while reading what was accepted", self.name)
 
     async def _compare_recalled(self) -> None:
-        """Compare cached lists with the accepted definitions, whenever there are any."""
+        """Compare cached lists whenever there are any."""
         while True:
             await self._known.recalled.wait()
-            await self.compare_recalled_now()
+            await self.compare_recalled()
 
-    async def compare_recalled_now(self) -> None:
-        """Compare them once; a server that is started and not pinned lists its own soon."""
+    async def compare_recalled(self) -> None:
+        """Compare cached lists with accepted definitions; a server that starts and is not pinned lists its own soon."""
         now = self._availability
         if not self._config.pin_tools and (now.connection is not None or now.wanted.is_set()):
             self._known.recalled.clear()
@@ -218,8 +218,8 @@ class Supervisor:
 
         A restart of a server under development counts as one: a model calls the tool that it has just written.
         """
-        if self._config.watch and self._is_starting(kind):
-            return partial(self._is_starting, kind)
+        if self._config.watch and self._restarts.is_starting(kind):
+            return partial(self._restarts.is_starting, kind)
         dialect, is_due = self._availability.dialect, self._known.due_change(kind)
         if dialect is None or is_due is None:
             return None
@@ -249,45 +249,9 @@ class Supervisor:
         if self._availability.connection is not None:
             self._availability.connection.channel.resume_reading()
 
-    # Restarts of a server under development
-
     def restart(self) -> Callable[[], bool]:
         """Restart it, or start it; return a function that is true until it has listed its tools, or has failed."""
-        self._availability.wanted.set()
-        self._restart("a client asked for it", REQUEST_SECONDS)
-        awaited = self._restarts.starts + 1
-        return lambda: self._is_unsettled(awaited)
-
-    def _is_unsettled(self, start: int) -> bool:
-        """Return whether the result of a start, by its number, is still to come."""
-        if self._restarts.is_over or self._restarts.starts < start:
-            return not self._restarts.is_over
-        return self._is_starting(Kind.TOOLS)
-
-    def _is_starting(self, kind: Kind) -> bool:
-        """Return whether its list is still to be read after a start."""
-        if self._availability.state is State.READY:
-            return not self._known.lists[kind].is_compared(0)
-        return self._availability.state in (State.STARTING, State.RESTARTING)
-
-    def _on_files_changed(self, path: str) -> None:
-        """Restart it, unless it is stopped: then its next start uses the changed files."""
-        if self._availability.state is not State.STOPPED:
-            self._restart(f"{path} changed")
-
-    def _restart(self, why: str, least_seconds: float = 0.0) -> None:
-        state = self._availability.state
-        if state in (State.STOPPED, State.STOPPING) or self._restarts.is_due:
-            return
-        log.info("= %s: restarting, because %s", self.name, why)
-        self._restarts.begin(least_seconds)
-        self._availability.wanted.set()
-        if state in (State.STARTING, State.READY):
-            self._availability.ending = f"search-mcp restarts it, because {why}"
-            self._availability.advance(Event.RESTART)
-        connection = self._availability.connection
-        if connection is not None:
-            connection.restart()
+        return self._restarts.request()
 
     def terminate(self) -> None:
         """Ask it to end now; it is not started again."""
@@ -306,6 +270,7 @@ class Supervisor:
     async def run(self) -> None:
         """Keep it running while it is wanted; cancelled, stop it and return."""
         async with anyio.create_task_group() as self.calls.tasks:
+            self.calls.tasks.start_soon(self._compare_recalled)
             self._restarts.follow(self.calls.tasks)
             self.calls.tasks.start_soon(self._compare_recalled)
             await self._run()
@@ -342,9 +307,9 @@ class Supervisor:
         if self._restarts.is_due:
             await self._restarts.settled()
             self._availability.ending, self._failures = None, 0
-            self._known.era = self._known.era or self._restarts.era
+            self._known.remembered.era = self._known.remembered.era or self._restarts.era
         if self._config.pin_tools and self._known.recalled.is_set():
-            await self.compare_recalled_now()  # before the loop is busy with the start of many servers
+            await self.compare_recalled()  # before the loop is busy with the start of many servers
         if self._availability.state is State.STOPPING:
             await anyio.sleep_forever()  # it was terminated; our own end follows
 
@@ -404,7 +369,7 @@ class Supervisor:
         assert self._opening is not None, "open comes first"
         if self._config.problem is not None:
             return Ended(self._config.problem, Next.GIVE_UP)
-        known = self._known.era
+        known = self._known.remembered.era
         first = known or self._opening.era
         # Some legacy servers exit on an unknown request: at the second start they are not probed.
         eras = [first] if known or self._config.protocol != "auto" else [first, first.other]
@@ -433,7 +398,7 @@ class Supervisor:
         try:
             met = await self._restarts.unless_due(partial(opened, connection, config, dependencies, opening, era))
             if isinstance(met, Ended):
-                self._known.era = self._known.era if met.is_era_known else None
+                self._known.remembered.era = self._known.remembered.era if met.is_era_known else None
                 return met
             self._restarts.era = met.era
             self._known.meet(met, is_http=connection.is_http)

@@ -150,7 +150,7 @@ class Lease:
         await self.server.supervisor.look_at_trust()
 
     async def compare_recalled(self) -> None:
-        await self.server.supervisor.compare_recalled_now()
+        await self.server.supervisor.compare_recalled()
 
     # The configuration
 
