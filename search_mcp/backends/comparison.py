@@ -7,11 +7,12 @@ what counts as a change.
 import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
 from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.pin_records import Listed, Open, Verdict
 from search_mcp.backends.read_list import ReadList
 from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld
@@ -19,9 +20,6 @@ from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerCapabilities, ServerList
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import replace
-
-if TYPE_CHECKING:
-    from search_mcp.backends.pin_records import Listed, Open, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -75,14 +73,11 @@ class Comparison:
         if self._declared is not None:
             self.meet(self._declared)
 
-    def listed(self, lists: Mapping[Kind, ServerList | None]) -> "Listed":
+    def listed(self, lists: Mapping[Kind, ServerList | None]) -> Listed:
         """Return what is compared together: title and instructions go with the tools."""
-        # Loaded with the first list, not at the start.
-        from search_mcp.backends.pin_records import Listed
-
         return Listed(lists.get(Kind.TOOLS), lists.get(Kind.PROMPTS), self._declared if Kind.TOOLS in lists else None)
 
-    async def compare_read(self, listed: "Listed") -> "Verdict":
+    async def compare_read(self, listed: Listed) -> Verdict:
         """Compare lists that were just read; news of a pinned server are recorded before they are published."""
         compared_at = None
         while compared_at != (now := (self._looks, self.is_pinned)):  # again if something was accepted meanwhile
@@ -90,11 +85,11 @@ class Comparison:
             verdict = await self._run_blocking(partial(self._judged, listed, keeps=self.is_pinned))
         return verdict
 
-    async def compare_known(self, listed: "Listed") -> "Verdict":
+    async def compare_known(self, listed: Listed) -> Verdict:
         """Compare lists that were published, or cached."""
         return await self._run_blocking(partial(self._judged, listed, keeps=False))
 
-    def show(self, listed: "Listed", verdict: "Verdict") -> bool:
+    def show(self, listed: Listed, verdict: Verdict) -> bool:
         """Show title and instructions by a comparison, unless a newer connection declared others; return whether
         that changes anything.
         """
@@ -109,7 +104,7 @@ class Comparison:
         title, instructions = self._accepted_about or ("", "")
         return replace(capabilities, title=title, instructions=instructions)
 
-    async def record(self, listed: "Listed") -> "Verdict | None":
+    async def record(self, listed: Listed) -> Verdict | None:
         """Record new definitions even if the connection ends now: a command reads a list and ends."""
         assert self._store is not None
         config, folder = self._entry.config, self._store.folder
@@ -130,7 +125,7 @@ class Comparison:
             return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
         return None
 
-    def opened(self, listed: "Listed") -> "Iterable[Open]":
+    def opened(self, listed: Listed) -> Iterable[Open]:
         """Return every difference between the accepted definitions and the lists; may block.
 
         Raises:
@@ -149,7 +144,7 @@ class Comparison:
             self._compared_with.clear()
         return is_outdated
 
-    def _judged(self, listed: "Listed", *, keeps: bool) -> "Verdict":
+    def _judged(self, listed: Listed, *, keeps: bool) -> Verdict:
         """Compare lists; record a baseline before it is published if the lists count only then."""
         assert self._store is not None
         config = self._entry.config

@@ -8,13 +8,13 @@ newer one.
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 import anyio
 
 from search_mcp.backends.cache import Record
 from search_mcp.backends.comparison import COMPARED, Comparison
 from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.pin_records import Listed, Open, Verdict
 from search_mcp.backends.read_list import ReadList
 from search_mcp.backends.remembered import Remembered
 from search_mcp.backends.server_entry import ServerEntry
@@ -27,9 +27,6 @@ from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilit
 from search_mcp.wire.inflight import Fate
 from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import Raw, replace
-
-if TYPE_CHECKING:
-    from search_mcp.backends.pin_records import Listed, Open, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -231,7 +228,7 @@ class KnownLists:
             if recorded is not None and recorded.trouble:
                 self._put_judged(read, server_list, listed, recorded)
 
-    def _put_judged(self, read: ReadList, server_list: ServerList | None, listed: "Listed", verdict: "Verdict") -> None:
+    def _put_judged(self, read: ReadList, server_list: ServerList | None, listed: Listed, verdict: Verdict) -> None:
         self.comparison.show(listed, verdict)
         self._put(read, None if server_list is None else verdict.marked(server_list, read.kind))
 
@@ -278,7 +275,7 @@ class KnownLists:
             if is_first or marked is not server_list or (is_other_about and kind is Kind.TOOLS):
                 self._put(self.lists[kind], marked)
 
-    def opened(self) -> "list[Open]":
+    def opened(self) -> list[Open]:
         """Return every difference between the accepted definitions and the lists; may block.
 
         Raises:

@@ -9,15 +9,13 @@ import hashlib
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from search_mcp.backends import pin_format, pin_records
+from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
 from search_mcp.catalog.items import fold
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import NotBelievedError, locked, open_own, write_whole
-
-if TYPE_CHECKING:
-    from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
 
 PATIENCE_SECONDS = 5.0
 """Time that another process may hold the lock before recording fails; it needs milliseconds unless it is stopped."""
@@ -32,24 +30,20 @@ class TrustStore:
         self._patience_seconds = patience_seconds
         self._turn = threading.Lock()  # between threads, which would poll the file lock
 
-    def compare(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
+    def compare(self, config: ServerConfig, label: str, listed: Listed) -> Verdict:
         """Compare the lists for a kind of client with the accepted definitions, without writing."""
-        from search_mcp.backends import pin_records
-
         try:
             _, verdict = pin_records.judge(self._load(config), label, pin_records.seen(listed))
         except (OSError, ValueError) as exc:
             return _trouble(config, self._path(config), exc)
         return verdict
 
-    def record(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
+    def record(self, config: ServerConfig, label: str, listed: Listed) -> Verdict:
         """Compare in the same way, and record a baseline and open differences."""
-        from search_mcp.backends import pin_records
-
         listing = pin_records.seen(listed)
         verdicts: list[Verdict] = []
 
-        def judged(record: "Record") -> "Record":
+        def judged(record: Record) -> Record:
             after, verdict = pin_records.judge(record, label, listing)
             verdicts.append(verdict)
             return after
@@ -66,8 +60,6 @@ class TrustStore:
 
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
         """Return the accepted title and instructions; reads one short line."""
-        from search_mcp.backends import pin_format
-
         try:
             with open_own(self._path(config)) as file:
                 return pin_format.read_about(file.readline())
@@ -82,7 +74,7 @@ class TrustStore:
             return None
         return state.st_mtime_ns, state.st_size, state.st_ino
 
-    def opened(self, config: ServerConfig, label: str, listed: "Listed") -> "Collection[Open]":
+    def opened(self, config: ServerConfig, label: str, listed: Listed) -> Collection[Open]:
         """Return every difference between the accepted definitions and the lists for this and other kinds of clients.
 
         A record that is damaged or of another version accepts nothing: everything is new.
@@ -90,45 +82,39 @@ class TrustStore:
         Raises:
             OSError: the record cannot be read.
         """
-        from search_mcp.backends import pin_records
-
         listing = pin_records.seen(listed)
         try:
             record = self._load(config)
         except ValueError:
-            record = pin_records.Record(sections=frozenset(listing))
+            record = Record(sections=frozenset(listing))
         return pin_records.opened(record, label, listing)
 
-    def accept(self, config: ServerConfig, accepted: "Collection[Open]") -> None:
+    def accept(self, config: ServerConfig, accepted: Collection[Open]) -> None:
         """Accept these definitions, and the absence of those that are gone; replace a damaged record.
 
         Raises:
             OSError: the record cannot be written.
         """
-        from search_mcp.backends import pin_records
-
         self._revise(config, lambda record: pin_records.with_all_accepted(record, accepted), is_damage_final=False)
 
     def _path(self, config: ServerConfig) -> Path:
         digest = hashlib.sha256(identity.definitions(config)).hexdigest()[:16]
         return self.folder / f"{fold(config.name)[:40]}-{digest}.jsonl"
 
-    def _load(self, config: ServerConfig) -> "Record":
+    def _load(self, config: ServerConfig) -> Record:
         """Read a record; an empty one if there is none.
 
         Raises:
             OSError, ValueError: it cannot be read, or it is damaged.
         """
-        from search_mcp.backends import pin_format, pin_records
-
         try:
             with open_own(self._path(config)) as file:
                 return pin_format.read(file)
         except (FileNotFoundError, NotADirectoryError):
-            return pin_records.Record()
+            return Record()
 
     def _revise(
-        self, config: ServerConfig, change: "Callable[[Record], Record]", *, is_damage_final: bool = True
+        self, config: ServerConfig, change: Callable[[Record], Record], *, is_damage_final: bool = True
     ) -> None:
         """Change a record, reading it under the lock.
 
@@ -136,8 +122,6 @@ class TrustStore:
             OSError: it cannot be read or written, or another process keeps the lock.
             ValueError: it is damaged.
         """
-        from search_mcp.backends import pin_format, pin_records
-
         if not self._turn.acquire(timeout=self._patience_seconds):
             raise TimeoutError("another thread has held it too long")
         try:
@@ -147,7 +131,7 @@ class TrustStore:
                 except ValueError:
                     if is_damage_final:
                         raise
-                    record = pin_records.Record(sections=frozenset(pin_records.SECTIONS))
+                    record = Record(sections=frozenset(pin_records.SECTIONS))
                 after = change(record)
                 if after != record:
                     write_whole(self._path(config), pin_format.written(after))
@@ -155,10 +139,8 @@ class TrustStore:
             self._turn.release()
 
 
-def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
+def _trouble(config: ServerConfig, path: Path, exc: Exception) -> Verdict:
     """Return a verdict with the reason why nothing can be compared, and the remedy."""
-    from search_mcp.backends import pin_records
-
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
         remedy = f"`{config.check('--accept')}` starts a new one"
@@ -167,4 +149,4 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     else:
         assert isinstance(exc, OSError)
         why = f"{what} cannot be read or written: {exc.strerror or exc}; check the permissions there"
-    return pin_records.Verdict(trouble=why)
+    return Verdict(trouble=why)

@@ -7,7 +7,6 @@ wait for one, the dialects what is said on it, `lifecycle` when to try again, `k
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -20,6 +19,7 @@ from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.lifecycle import Ended, Event, Next
 from search_mcp.backends.opening import opened
+from search_mcp.backends.pin_records import Open
 from search_mcp.backends.restarts import Restarts
 from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.server_entry import ServerEntry
@@ -30,9 +30,6 @@ from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
 from search_mcp.wire.structs import replace
-
-if TYPE_CHECKING:
-    from search_mcp.backends.pin_records import Open
 
 log = logging.getLogger(__name__)
 
@@ -200,7 +197,7 @@ class Supervisor:
         except Exception:  # a bug here must not take the other backends down
             log.exception("! %s: bug while comparing cached lists", self.name)
 
-    def opened(self) -> "list[Open]":
+    def opened(self) -> list[Open]:
         """Return every difference between the accepted definitions and its lists; may block.
 
         Raises:
