@@ -125,13 +125,13 @@ class Comparison:
             return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
         return None
 
-    def opened(self, listed: Listed) -> Iterable[Open]:
+    def opened(self, lists: Mapping[Kind, ServerList | None]) -> Iterable[Open]:
         """Return every difference between the accepted definitions and the lists; may block.
 
         Raises:
             OSError: the record cannot be read.
         """
-        return () if self._store is None else self._store.opened(self._entry.config, self.label, listed)
+        return () if self._store is None else self._store.opened(self._entry.config, self.label, self.listed(lists))
 
     async def is_outdated(self) -> bool:
         """Return whether something was accepted since the comparisons."""

@@ -14,7 +14,7 @@ import anyio
 from search_mcp.backends.cache import Record
 from search_mcp.backends.comparison import COMPARED, Comparison
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.pin_records import Listed, Open, Verdict
+from search_mcp.backends.pin_records import Listed, Verdict
 from search_mcp.backends.read_list import ReadList
 from search_mcp.backends.remembered import Remembered
 from search_mcp.backends.server_entry import ServerEntry
@@ -45,7 +45,7 @@ class KnownLists:
         self.lists = {kind: ReadList(kind, entry, dependencies.clock) for kind in Kind}
         # Announcements that are not relayed yet: for each of its lists, the reading that includes the change.
         self._announced: dict[frozenset[Kind], dict[Kind, int]] = {}
-        self._is_http = False  # of this connection
+        self._needs_headers = False  # arguments of calls are sent in headers on this connection
 
     @property
     def is_complete(self) -> bool:
@@ -59,6 +59,11 @@ class KnownLists:
 
     def _known(self) -> dict[Kind, ServerList]:
         return {kind: each.known for kind, each in self.lists.items() if each.known is not None}
+
+    @property
+    def compared(self) -> dict[Kind, ServerList | None]:
+        """The lists that are compared with accepted definitions."""
+        return {kind: self.lists[kind].known for kind in COMPARED}
 
     def input_schema(self, tool: str) -> Raw | None:
         """Return the input schema of a tool by its own name, as the server lists it."""
@@ -110,7 +115,8 @@ class KnownLists:
 
     def meet(self, server_capabilities: ServerCapabilities, *, is_http: bool = False) -> None:
         """Record the capabilities of a new connection."""
-        self._is_http, self.remembered.era = is_http, server_capabilities.era
+        self.remembered.era = server_capabilities.era
+        self._needs_headers = is_http and server_capabilities.era is Era.MODERN
         self.comparison.meet(server_capabilities)
         for kind, each in self.lists.items():
             each.meet(is_offered=kind in server_capabilities.kinds)
@@ -140,12 +146,7 @@ class KnownLists:
             each.begin()
             try:
                 server_list = await each.read(dialect)
-                if (
-                    server_list is not None
-                    and self._is_http
-                    and each.kind is Kind.TOOLS
-                    and dialect.capabilities.era is Era.MODERN
-                ):
+                if server_list is not None and self._needs_headers and each.kind is Kind.TOOLS:
                     from search_mcp.dialects.http_headers import without_invalid  # of remote servers only
 
                     server_list = await without_invalid(server_list)
@@ -188,9 +189,8 @@ class KnownLists:
         for each in stale:
             each.stale.set()
         if is_announced and stale:
-            self._announced.setdefault(
-                frozenset(each.kind for each in stale), {each.kind: each.due_reading() for each in stale}
-            )
+            due = {each.kind: each.due_reading() for each in stale}
+            self._announced.setdefault(frozenset(due), due)
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
         """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""
@@ -261,7 +261,7 @@ class KnownLists:
             await self._compare_again(is_first=False)
 
     async def _compare_again(self, *, is_first: bool) -> None:
-        lists = {kind: self.lists[kind].known for kind in COMPARED}
+        lists = self.compared
         if not self.comparison.is_possible or not self._known():
             return
         listed = self.comparison.listed(lists)
@@ -274,11 +274,3 @@ class KnownLists:
             marked = verdict.marked(server_list, kind)
             if is_first or marked is not server_list or (is_other_about and kind is Kind.TOOLS):
                 self._put(self.lists[kind], marked)
-
-    def opened(self) -> list[Open]:
-        """Return every difference between the accepted definitions and the lists; may block.
-
-        Raises:
-            OSError: the record cannot be read.
-        """
-        return list(self.comparison.opened(self.comparison.listed({kind: self.lists[kind].known for kind in COMPARED})))

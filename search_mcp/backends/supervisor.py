@@ -203,7 +203,7 @@ class Supervisor:
         Raises:
             OSError: the record cannot be read.
         """
-        return self._known.opened()
+        return list(self._known.comparison.opened(self._known.compared))
 
     def look_again(self, kind: Kind) -> None:
         """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""

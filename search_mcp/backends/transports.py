@@ -1,7 +1,6 @@
 """The choice of the transport that reaches a server."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
 
 from search_mcp.backends.channel import Channel, Listener, Transport
 from search_mcp.backends.dependencies import Dependencies
@@ -9,19 +8,16 @@ from search_mcp.backends.process.transport import ProcessTransport
 from search_mcp.config import identity
 from search_mcp.config.schema import Remote, ServerConfig
 
-if TYPE_CHECKING:
-    from search_mcp.backends.remote.transport import RemoteTransport
-
 
 def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
     """Return the transport of an entry."""
     if config.remote is None:
         return ProcessTransport(config, dependencies)
-    return _LoadedWhenOpened(config.name, config.remote, dependencies)
+    return RemoteTransport(config.name, config.remote, dependencies)
 
 
-class _LoadedWhenOpened:
-    """The transport of a remote server: its code is loaded, in a thread, with the first connection to such a server."""
+class RemoteTransport:
+    """Opens channels to the address of an entry; the `Transport` of remote servers."""
 
     is_http = True
 
@@ -37,12 +33,11 @@ class _LoadedWhenOpened:
         return identity.reached_by(self._remote)
 
     async def open(self, listener: Listener) -> Channel:
-        remote_transport = await self._dependencies.run_blocking(_load_remote_transport)
-        transport: Transport = remote_transport(self._name, self._remote, self._dependencies)
-        return await transport.open(listener)
+        open_channel = await self._dependencies.run_blocking(_load_open_channel)  # with the first remote server
+        return await open_channel(self._name, self._remote, self._dependencies, listener)
 
 
-def _load_remote_transport() -> "type[RemoteTransport]":
-    from search_mcp.backends.remote.transport import RemoteTransport
+def _load_open_channel() -> Callable[[str, Remote, Dependencies, Listener], Awaitable[Channel]]:
+    from search_mcp.backends.remote.transport import open_channel
 
-    return RemoteTransport
+    return open_channel

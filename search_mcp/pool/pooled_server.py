@@ -212,3 +212,44 @@ class PooledServer:
             self._close_if_private()
         elif state in (State.BACKING_OFF, State.FAILED, State.NEEDS_LOGIN) and not self.tenants:
             self.end()
+
+    def _separate_new(self) -> None:
+        """Keep the first client on the connection that was just opened, and give every other one its own server."""
+        self._pool.close_to_others(self)
+        self.was_shared = False
+        for lease in list(self.leases)[1:]:
+            lease.separate()
+            self.supervisor.log_level = self._log_level  # the connection gets it next
+        self.apply_pause()
+
+    def become_private(self, why: str) -> None:
+        """Keep the first client, and give every other one its own server, while calls are in progress."""
+        self.supervisor.note_private(why)
+        if self.config.share is not None:
+            return
+        self._pool.close_to_others(self)
+        self.judge()
+        for lease in list(self.leases)[1:]:
+            self.supervisor.calls.undo(lease.separate())
+            self.apply_log_level()
+        self.apply_pause()
+
+
+class _SoleClient:
+    """The client that a server asks outside of any call: its only one; with several, the question is refused."""
+
+    info: Raw | None = None
+    log_level: str | None = None
+    viewer = Viewer(None, object_output_only=False)
+
+    def __init__(self, server: PooledServer) -> None:
+        self.capabilities: Fields = {}
+        self._server = server
+        self.session: object = server
+
+    def ask(self, question: Question, call: Call | None) -> Cancel:
+        caller = self._server.sole_caller()
+        if caller is not None:
+            return caller.ask(question, call)
+        question.answer(invalid_request("Invalid Request: several clients share this server, outside a call"))
+        return cancel_nothing

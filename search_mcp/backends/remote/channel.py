@@ -15,10 +15,11 @@ import anyio.abc
 import anyio.lowlevel
 import httpx2
 
+from search_mcp.auth.access import Access
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.reading import Reading
-from search_mcp.backends.remote.requests import Login, Requests
+from search_mcp.backends.remote.requests import NoLogin, Requests, beginning
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
 from search_mcp.backends.remote.tasks import Tasks
 from search_mcp.config.schema import Remote
@@ -65,7 +66,7 @@ class HttpChannel:
         address: Remote,
         listener: Listener,
         limit: int,
-        login: Login,
+        login: Access | NoLogin,
         conceal: Conceal = lambda _secrets: None,
     ) -> None:
         self._address, self._listener, self._limit, self._client = address, listener, limit, client

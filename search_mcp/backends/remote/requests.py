@@ -3,12 +3,11 @@
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Protocol
 
 import anyio
 import httpx2
 
-from search_mcp.auth.access import UNAUTHORIZED
+from search_mcp.auth.access import UNAUTHORIZED, Access
 from search_mcp.auth.errors import AuthError, Unauthorized
 from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.reading import Paced
@@ -27,15 +26,8 @@ MOST_ATTEMPTS = {401: 2, 403: 4}
 """Times that a request is sent, by the status of the last refusal; a server may ask for more scopes in steps."""
 
 
-class Login(Protocol):
-    """The login at one server; see `auth.access.Access`, which is the only implementation besides `NoLogin`."""
-
-    async def token(self) -> str | None: ...
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> None: ...
-
-
 class NoLogin:
-    """Stands in for a login where the entry excludes one; `why` completes "it needs a login, ..."."""
+    """Stands in for `Access` where the entry excludes a login; `why` completes "it needs a login, ..."."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -55,7 +47,7 @@ class NoLogin:
 class Requests:
     """Sends requests, and knows what to hide of them."""
 
-    def __init__(self, client: httpx2.AsyncClient, login: Login, conceal: Conceal) -> None:
+    def __init__(self, client: httpx2.AsyncClient, login: Access | NoLogin, conceal: Conceal) -> None:
         self.session: str | None = None
         """The id of the session; `None` without one."""
         self.redact = Redactor()
