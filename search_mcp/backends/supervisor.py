@@ -184,9 +184,9 @@ class Supervisor:
         """Compare cached lists whenever there are any."""
         while True:
             await self._known.recalled.wait()
-            await self.compare_recalled()
+            await self.compare_recalled_now()
 
-    async def compare_recalled(self) -> None:
+    async def compare_recalled_now(self) -> None:
         """Compare cached lists with accepted definitions; a server that starts and is not pinned lists its own soon."""
         now = self._availability
         if not self._config.pin_tools and (now.connection is not None or now.wanted.is_set()):
@@ -267,7 +267,6 @@ class Supervisor:
     async def run(self) -> None:
         """Keep it running while it is wanted; cancelled, stop it and return."""
         async with anyio.create_task_group() as self.calls.tasks:
-            self.calls.tasks.start_soon(self._compare_recalled)
             self._restarts.follow(self.calls.tasks)
             self.calls.tasks.start_soon(self._compare_recalled)
             await self._run()
@@ -306,7 +305,7 @@ class Supervisor:
             self._availability.ending, self._failures = None, 0
             self._known.remembered.era = self._known.remembered.era or self._restarts.era
         if self._config.pin_tools and self._known.recalled.is_set():
-            await self.compare_recalled()  # before the loop is busy with the start of many servers
+            await self.compare_recalled_now()  # before the loop is busy with the start of many servers
         if self._availability.state is State.STOPPING:
             await anyio.sleep_forever()  # it was terminated; our own end follows
 

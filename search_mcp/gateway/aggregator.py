@@ -284,7 +284,7 @@ class Aggregator:
     async def compare_recalled(self) -> None:
         """Compare the remembered lists of the backends with the accepted ones; no backend has to run."""
         for backend in self.backends:
-            await backend.compare_recalled()
+            await backend.compare_recalled_now()
 
     def tidy(self) -> None:
         """Delete remembered lists that were not used for months, and results that killed processes left.

@@ -45,7 +45,7 @@ class AggregatedBackend(Backend, Protocol):
         """Compare the lists again if the user accepted something meanwhile."""
         ...
 
-    async def compare_recalled(self) -> None:
+    async def compare_recalled_now(self) -> None:
         """Compare cached lists with the accepted definitions."""
         ...
 
