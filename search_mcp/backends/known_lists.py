@@ -77,14 +77,17 @@ class KnownLists:
 
     # From an earlier process
 
-    def recall(self, opening: Opening, program: str, *, is_file: bool) -> None:
-        """Publish the lists that this program, or address, last gave such a client, or else any other client.
+    def recall(self, opening: Opening) -> None:
+        """Publish the lists that its program, or address, last gave such a client, or else any other client.
 
         Lists for another kind of client serve until the backend has answered; they do not make it complete, so it is
         started.
+
+        Raises:
+            CannotOpenChannelError: the program does not exist.
         """
         self.comparison.label = " ".join([opening.era.value, *sorted(extensions(opening.capabilities))])
-        record = self.remembered.recall(opening, program, is_file=is_file)
+        record = self.remembered.recall(opening)
         if record is None:
             return
         self.comparison.recall(record.capabilities)

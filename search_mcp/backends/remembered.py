@@ -18,6 +18,7 @@ from search_mcp.backends.cache import (
 )
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.server_entry import ServerEntry
+from search_mcp.backends.transports import transport_to
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening, ServerCapabilities
 from search_mcp.wire.structs import UNSET, replace
@@ -45,15 +46,20 @@ class Remembered:
             return False
         return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
 
-    def recall(self, opening: Opening, program: str, *, is_file: bool) -> Record | None:
-        """Read what this program, or address, last gave such a client, or else any other client.
+    def recall(self, opening: Opening) -> Record | None:
+        """Read what its program, or address, last gave such a client, or else any other client.
 
         Return `None` if that is nothing, or was read before.
+
+        Raises:
+            CannotOpenChannelError: the program does not exist.
         """
         cache, config = self._dependencies.cache, self._entry.config
+        transport = transport_to(config, self._dependencies)
+        program = transport.program()
         if cache is None:
             return None
-        if is_file:
+        if not transport.is_http:
             try:
                 program = with_state(program)
             except OSError:

@@ -23,7 +23,7 @@ from search_mcp.backends.pin_records import Open
 from search_mcp.backends.restarts import Restarts
 from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.server_entry import ServerEntry
-from search_mcp.backends.transports import transport_to
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.names import Era, Kind, State
@@ -166,12 +166,9 @@ class Supervisor:
             self._availability.set_reason(self._config.problem)
             return
         try:
-            transport = transport_to(self._config, self._dependencies)
-            program = transport.program()
+            self._known.recall(opening)
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
             self._availability.set_reason(self._config.redactor.shortened(str(exc)))
-        else:
-            self._known.recall(opening, program, is_file=not transport.is_http)
 
     async def look_at_trust(self) -> None:
         """Compare the lists again if the user accepted something meanwhile."""
@@ -324,15 +321,14 @@ class Supervisor:
         """Wait for the next try, or give up; if a call needs it after that, it gets one more try."""
         reason, was_ready = self._config.redactor.shortened(ending.reason), self.is_ready
         self._failures = 1 if was_ready and self._was_settled() else self._failures + 1
-        # An address may be reachable again soon; nothing is started for it.
-        is_lasting_here = not was_ready and self._config.remote is None and is_lasting(reason)
-        delay = self._dependencies.backoff.delay(self._failures, self._dependencies.jitter())
-        if ending.next is Next.GIVE_UP or is_lasting_here:
-            delay = None
-        elif ending.next is Next.AT_ONCE and self._failures == 1:
-            delay = 0.0
+        is_hopeless = ending.next is Next.GIVE_UP
         if not was_ready:
             self._known.remembered.record_failure(reason)
+            # An address may be reachable again soon; nothing is started for it.
+            is_hopeless = is_hopeless or (self._config.remote is None and is_lasting(reason))
+        delay = None if is_hopeless else self._dependencies.backoff.delay(self._failures, self._dependencies.jitter())
+        if ending.next is Next.AT_ONCE and self._failures == 1:
+            delay = 0.0
         log.warning("! %s: %s", self.name, reason)
         self._availability.set_reason(reason)
         if delay is None:

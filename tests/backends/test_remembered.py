@@ -1,5 +1,6 @@
 """What is recalled of a server, for clients of its own kind and of another one."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -23,7 +24,7 @@ RECORD = Record(
 
 def remembered(folder: Path, later_seconds: float = 0.0) -> Remembered:
     dependencies = Dependencies(cache=CatalogCache(folder), wall_clock=lambda: time.time() + later_seconds)
-    return Remembered(ServerEntry(ServerConfig(name="there", command="x"), dependencies), dependencies)
+    return Remembered(ServerEntry(ServerConfig(name="there", command=sys.executable), dependencies), dependencies)
 
 
 @pytest.mark.parametrize(
@@ -40,25 +41,21 @@ def test_a_record_serves_until_the_server_has_answered(
     tmp_path: Path, opening: Opening, later_seconds: float, era: Era | None, spares_start: bool
 ) -> None:
     before = remembered(tmp_path)
-    assert before.recall(MODERN, "x", is_file=False) is None
+    assert before.recall(MODERN) is None
     before.record(RECORD)
     after = remembered(tmp_path, later_seconds)
-    record = after.recall(opening, "x", is_file=False)
+    record = after.recall(opening)
     assert record is not None and record.pages == RECORD.pages
     assert (record == RECORD) is (opening is MODERN), "capabilities may depend on the client"
     assert (after.era, after.spares_start) == (era, spares_start)
-    assert after.recall(opening, "x", is_file=False) is None, "once"
+    assert after.recall(opening) is None, "once"
 
 
 def test_a_failure_is_recent_unless_only_a_login_was_missing(tmp_path: Path) -> None:
     for remedy, later_seconds, is_recent in (("", 1.0, True), ("", FAILURE_SECONDS, False), ("log in", 1.0, False)):
         before = remembered(tmp_path)
-        before.recall(LEGACY, "x", is_file=False)
+        before.recall(LEGACY)
         before.record_failure("it exited", remedy)
         after = remembered(tmp_path, later_seconds)
-        after.recall(LEGACY, "x", is_file=False)
+        after.recall(LEGACY)
         assert after.failure == before.failure and after.has_failed_lately is is_recent
-
-
-def test_a_program_that_is_gone_has_no_record(tmp_path: Path) -> None:
-    assert remembered(tmp_path).recall(LEGACY, str(tmp_path / "gone"), is_file=True) is None
