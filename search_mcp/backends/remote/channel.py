@@ -271,7 +271,7 @@ class HttpChannel:
         headers = {**_ACCEPT_STREAM, **self._headers.common(), "Last-Event-ID": parser.last_id or ""}
         try:
             async with self._requests.sent("GET", self._url, headers) as response:
-                if response.status_code != 200 or _kind(response) != _EVENTS:
+                if not _is_stream(response):
                     parser.last_id = None
                     return broken
                 parser.restart()
@@ -342,19 +342,12 @@ class HttpChannel:
                 headers["Last-Event-ID"] = parser.last_id
             try:
                 async with self._requests.sent("GET", self._url, headers) as response:
-                    if response.status_code != 200 or _kind(response) != _EVENTS:
-                        answer = await beginning(response)
-                        is_lost = _is_session_lost(response.status_code, answer, is_own=False)
-                        if was_open and self._requests.session and is_lost:
-                            self._on_session_lost()
-                        if response.status_code < 500 and response.status_code not in trouble.UNAVAILABLE:
-                            if parser.last_id is None or self._end is not None:
-                                return
-                            parser.last_id = None  # it may not have that event any more
-                    else:
+                    if _is_stream(response):
                         was_open, pause, refusals = True, SHORTEST_PAUSE, 0
                         parser.restart()
                         await self._read_events(response, parser, None)
+                    elif await self._is_final(response, parser, was_open=was_open):
+                        return
             except trouble.BROKEN as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
                 if not isinstance(exc, httpx2.HTTPError | httpx2.StreamError):
@@ -364,6 +357,17 @@ class HttpChannel:
             await anyio.sleep(_pause(parser, pause))
             pause = min(2 * pause, LONGEST_PAUSE)
 
+    async def _is_final(self, response: httpx2.Response, parser: EventParser, *, was_open: bool) -> bool:
+        """Return whether a refusal means that the server offers no stream, or none any more."""
+        status, answer = response.status_code, await beginning(response)
+        if was_open and self._requests.session and _is_session_lost(status, answer, is_own=False):
+            self._on_session_lost()
+        if status >= 500 or status in trouble.UNAVAILABLE:
+            return False
+        is_final = parser.last_id is None or self._end is not None
+        parser.last_id = None  # it may not have that event any more
+        return is_final
+
     # HTTP+SSE
 
     async def _keep_endpoint(self) -> None:
@@ -371,7 +375,7 @@ class HttpChannel:
         failure = RequestFailure("it opened no event stream", Fate.REFUSED, is_unknown_request=True)
         try:
             async with self._requests.sent("GET", self._url, _ACCEPT_STREAM) as response:
-                if response.status_code == 200 and _kind(response) == _EVENTS:
+                if _is_stream(response):
                     await self._read_from_endpoint(response)
                     failure = RequestFailure("its event stream ended")
                 else:
@@ -486,6 +490,10 @@ class HttpChannel:
                 log.debug("= %s: DELETE: %d", self._address.public_url, response.status_code)
         except trouble.BROKEN as exc:
             log.debug("= %s: DELETE: %s", self._address.public_url, exc)
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.status_code == 200 and _kind(response) == _EVENTS
 
 
 def _kind(response: httpx2.Response) -> str:
