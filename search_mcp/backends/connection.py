@@ -55,7 +55,8 @@ class Connection:
     ) -> None:
         self.input_schema = input_schema
         self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
-        self.dialect: BackDialect | None = None  # while it takes calls
+        self.dialect: BackDialect | None = None
+        """The dialect of the server while the connection takes calls."""
         self.over = asyncio.Event()  # it ended, or is to be stopped
         self._config, self._last_call = config, dependencies.last_call
         self._redact = config.redactor
@@ -86,10 +87,6 @@ class Connection:
         event = "connecting to" if connection.is_http else "started,"  # an address may turn out not to answer
         log.info("= %s: %s %s", config.name, event, connection.channel.describe())
         return connection
-
-    def open(self, dialect: BackDialect) -> None:
-        """Take calls from here on."""
-        self.dialect = dialect
 
     def hear_early(self) -> None:
         """Handle the messages that arrived before it was open."""

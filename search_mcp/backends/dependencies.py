@@ -6,13 +6,14 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.commands import CommandRunner
 from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import QueueOperation, RunBlocking, run_in_thread, run_now
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Remote
@@ -49,35 +50,15 @@ class LastCall:
         return self._clock() - self._at < RECENT_SECONDS
 
 
-class RunCommand(Protocol):
-    """Runs a command whose output is a secret; `process.commands.CommandRunner` is the real one."""
-
-    def __call__(
-        self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
-    ) -> Awaitable[bytes]: ...
-
-
-class _RunnerLoadedWhenNeeded:
-    """The runner of commands, which is loaded with the first of them; few configurations have any."""
-
-    def __init__(self) -> None:
-        self._run: RunCommand | None = None
-
-    async def __call__(
-        self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
-    ) -> bytes:
-        if self._run is None:
-            from search_mcp.backends.process.commands import CommandRunner
-
-            self._run = CommandRunner()
-        return await self._run(words, variables, home, folder, most_bytes)
+RunCommand: TypeAlias = Callable[[Sequence[str], Mapping[str, str], str, str | None, int], Awaitable[bytes]]
+"""Runs a command whose output is a secret; see `process.commands.CommandRunner`."""
 
 
 class Dependencies(Struct, frozen=True):
     """Everything that a supervisor uses of its environment."""
 
     spawn: Spawn = field(default_factory=Spawner)
-    run_command: RunCommand = field(default_factory=_RunnerLoadedWhenNeeded)
+    run_command: RunCommand = field(default_factory=CommandRunner)
     outputs: dict[object, Any] = field(default_factory=dict)
     """The outputs of commands for all servers of this process; see `secret_sources`."""
     new_http_client: "Callable[[Remote], httpx2.AsyncClient] | None" = None

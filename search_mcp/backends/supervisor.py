@@ -404,7 +404,7 @@ class Supervisor:
     async def _serve(self, connection: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> Ended:
         from search_mcp.dialects.back.opening import back_dialect  # loaded with the first connection
 
-        dialect = back_dialect(
+        connection.dialect = dialect = back_dialect(
             self.name,
             connection.peer,
             server_capabilities,
@@ -413,7 +413,6 @@ class Supervisor:
             self._known.mark_stale,
             partial(self.calls.on_unanswered, connection),
         )
-        connection.open(dialect)
         # Calls that came while it was starting have set it, and it must not start again once it is idle.
         self._availability.wanted.clear()
         if self._is_roots_news:

@@ -7,16 +7,16 @@ it may quote the secret. Its whole process tree ends with it, after a time limit
 import asyncio
 import contextlib
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import anyio
 
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.process.child import REAP_SECONDS, Trees
-from search_mcp.backends.process.launching import is_program, new_trees, spawn_options
-from search_mcp.backends.process.variables import batch_line, child_environment, find_program, missing_program
+from search_mcp.backends.process.launching import Launcher, is_program
+from search_mcp.backends.process.variables import child_environment, find_program, missing_program
 
 LAST_BYTES_SECONDS = 0.2
 """Time to read output after the exit; a process that goes on in the background may keep the pipe open."""
@@ -27,8 +27,7 @@ class CommandRunner:
     """Runs commands for their output."""
 
     def __init__(self, trees: Trees | None = None) -> None:
-        self._trees = trees or new_trees()
-        self._one_at_a_time = asyncio.Lock()  # each is watched before the next one starts
+        self._launcher = Launcher(trees)
 
     async def __call__(
         self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
@@ -43,7 +42,8 @@ class CommandRunner:
         if program is None:
             raise CannotOpenChannelError(f"cannot be run: {missing_program(words[0], lambda _other: False)}")
         try:
-            running = await self._started(program, words[1:], environment, folder, most_bytes)
+            new = partial(_Running, most_bytes)
+            running = await self._launcher.start(new, program, words[1:], environment, folder, is_only_read=True)
         except (OSError, ValueError) as exc:
             raise CannotOpenChannelError(f"cannot be run: {getattr(exc, 'strerror', None) or exc}") from exc
         try:
@@ -58,43 +58,19 @@ class CommandRunner:
             raise CannotOpenChannelError(how)
         return bytes(running.output)
 
-    async def _started(
-        self, program: str, args: Sequence[str], environment: Mapping[str, str], folder: str | None, most_bytes: int
-    ) -> "_Running":
-        loop = asyncio.get_running_loop()
-        line = batch_line(sys.platform, program, args)
-        run = loop.subprocess_exec if line is None else loop.subprocess_shell
-        words = [program, *args] if line is None else [line]
-        async with self._one_at_a_time:
-            self._trees.start()
-            # Shielded: a child that is cancelled half-way would be neither ended nor dismissed.
-            with self._trees.expecting() as first, anyio.CancelScope(shield=True):
-                _, protocol = await run(
-                    lambda: _Running(self._trees, most_bytes),
-                    *words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=dict(environment),
-                    cwd=folder,
-                    preexec_fn=first,
-                    **spawn_options(sys.platform),
-                )
-        return protocol
-
     async def _end(self, running: "_Running") -> None:
         """End the command and everything that it started."""
-        self._trees.signal(running.pid, _KILL)
+        self._launcher.trees.signal(running.pid, _KILL)
         with anyio.move_on_after(REAP_SECONDS):
             await running.exited.wait()
-        self._trees.dismiss(running.pid)
+        self._launcher.trees.dismiss(running.pid)
         running.close()
 
 
 class _Running(asyncio.SubprocessProtocol):
     """One command and its output."""
 
-    def __init__(self, trees: Trees, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, trees: Trees) -> None:
         self.output = bytearray()
         self.exited = asyncio.Event()
         self._is_over = asyncio.Event()  # it has exited, or prints too much

@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
@@ -21,6 +22,9 @@ from search_mcp.wire.structs import Struct
 
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: gives a child an invisible console, without a window and without our Ctrl-C."""
+
+
+_Protocol = TypeVar("_Protocol", bound=asyncio.SubprocessProtocol)
 
 
 class Command(Struct, frozen=True):
@@ -53,42 +57,65 @@ class Spawn(Protocol):
         ...
 
 
+class Launcher:
+    """Starts programs, each in a process tree of its own."""
+
+    def __init__(self, trees: Trees | None = None) -> None:
+        self.trees = trees or new_trees()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def start(
+        self,
+        new: Callable[[Trees], _Protocol],
+        program: str,
+        args: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: str | None,
+        *,
+        is_only_read: bool = False,
+    ) -> _Protocol:
+        """Start a program, with a pipe for its stdin and stderr unless it is only read; return its protocol.
+
+        Raises:
+            OSError, ValueError: it cannot be started.
+        """
+        loop = asyncio.get_running_loop()
+        line = batch_line(sys.platform, program, args)
+        run = loop.subprocess_exec if line is None else loop.subprocess_shell
+        words = [program, *args] if line is None else [line]
+        other = subprocess.DEVNULL if is_only_read else subprocess.PIPE
+        # One at a time, so that each is watched before the next one starts. Shielded: a child that is cancelled
+        # half-way would be neither stopped nor dismissed.
+        async with self._one_at_a_time:
+            self.trees.start()
+            with self.trees.expecting() as first, anyio.CancelScope(shield=True):
+                _, protocol = await run(
+                    lambda: new(self.trees),
+                    *words,
+                    stdin=other,
+                    stdout=subprocess.PIPE,
+                    stderr=other,
+                    env=dict(environment),
+                    cwd=cwd,
+                    preexec_fn=first,
+                    **spawn_options(sys.platform),
+                )
+        return protocol
+
+
 class Spawner:
-    """Starts real processes, each in a process tree of its own."""
+    """Starts real servers."""
 
     def __init__(self, trees: Trees | None = None, file_queue: QueueOperation = run_now) -> None:
-        self._trees, self._file_queue = trees or new_trees(), file_queue
-        self._one_at_a_time = asyncio.Lock()
+        self._launcher, self._file_queue = Launcher(trees), file_queue
 
     async def __call__(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> ChildProcess:
         if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
             raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
-        loop = asyncio.get_running_loop()
-        line = batch_line(sys.platform, command.program, command.args)
-        run = loop.subprocess_exec if line is None else loop.subprocess_shell
-        words = [command.program, *command.args] if line is None else [line]
-        # One at a time, so that each is watched before the next one starts. Shielded: a child that is cancelled
-        # half-way would be neither stopped nor dismissed.
-        async with self._one_at_a_time:
-            self._trees.start()
-            with self._trees.expecting() as first, anyio.CancelScope(shield=True):
-                _, protocol = await run(
-                    lambda: ChildProcess(on_stdout, on_end, self._stderr_log(command), self._trees),
-                    *words,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=dict(command.environment),
-                    cwd=command.cwd,
-                    preexec_fn=first,
-                    **spawn_options(sys.platform),
-                )
-        return protocol
-
-    def _stderr_log(self, command: Command) -> StderrLog:
-        return StderrLog(command.log, command.secrets, later=self._file_queue)
+        new = partial(ChildProcess, on_stdout, on_end, StderrLog(command.log, command.secrets, later=self._file_queue))
+        return await self._launcher.start(new, command.program, command.args, command.environment, command.cwd)
 
 
 def spawn_options(platform: str) -> dict[str, Any]:
