@@ -90,8 +90,9 @@ class Comparison:
         return await self._run_blocking(partial(self._judged, listed, keeps=False))
 
     def show(self, listed: Listed, verdict: Verdict) -> bool:
-        """Show title and instructions by a comparison, unless a newer connection declared others; return whether
-        that changes anything.
+        """Show title and instructions by a comparison; return whether that changes anything.
+
+        It changes nothing if a newer connection has declared others.
         """
         before = self.capabilities, self.is_about_changed
         if listed.capabilities is not None and listed.capabilities is self._declared:

@@ -69,7 +69,7 @@ class Remembered:
             return None
         self._key = key
         self.failure, self.sharing = cache.load_failure(key, config), cache.load_sharing(key)
-        age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
+        age_seconds, self.spares_start = cache.age_seconds(key, self._dependencies.wall_clock()), False
         if (record := cache.load(key)) is not None:
             self.spares_start = bool(record.pages) and age_seconds < RENEWAL_SECONDS
             is_era_known = age_seconds < VERDICT_SECONDS

@@ -40,7 +40,7 @@ class Restarts:
     ) -> None:
         self._entry, self._availability, self._known = entry, availability, known
         self._dependencies = dependencies
-        self._followed = entry.config
+        self._followed = entry.config  # the entry whose files are watched
         self.is_due = False
         """Whether the server is to be started anew, whatever it does now."""
         self._starts = 0
