@@ -7,7 +7,6 @@ what counts as a change.
 import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final
 
 import anyio
 
@@ -23,8 +22,6 @@ from search_mcp.wire.structs import replace
 
 log = logging.getLogger(__name__)
 
-COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
-"""The lists that are compared with accepted definitions; resources normally change."""
 RECORD_SECONDS = 1.0
 """Longest delay of the end of a connection until its lists are recorded."""
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection
 import anyio
 
 from search_mcp.backends.cache import Record
-from search_mcp.backends.comparison import COMPARED, Comparison
+from search_mcp.backends.comparison import Comparison
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.pin_records import Listed, Verdict
+from search_mcp.backends.pin_records import COMPARED, Listed, Verdict
 from search_mcp.backends.read_list import ReadList
 from search_mcp.backends.remembered import Remembered
 from search_mcp.backends.server_entry import ServerEntry

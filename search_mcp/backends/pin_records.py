@@ -19,6 +19,7 @@ ABOUT: Final = "instructions"
 """The section of a server's description of itself: one definition, of its title and its instructions."""
 SECTIONS: Final = (TOOLS, PROMPTS, ABOUT)
 COMPARED: Final = {Kind.TOOLS: TOOLS, Kind.PROMPTS: PROMPTS}
+"""The sections of the lists that are compared; resources normally change."""
 
 MOST_NAMES: Final = 10_000
 """Limit of names that are stored for one section; further names stay unknown."""

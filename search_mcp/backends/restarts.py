@@ -123,8 +123,8 @@ class Restarts:
     def follow(self, tasks: "TaskGroup") -> None:
         """Watch the files, if any, as long as a task group runs."""
         self._tasks, self._followed = tasks, self._entry.config
-        if self._followed.watch and self._dependencies.watched is not None:
-            tasks.start_soon(self._follow)
+        if self._followed.watch and (watched := self._dependencies.watched) is not None:
+            tasks.start_soon(self._follow, watched)
 
     def follow_edited(self) -> None:
         """Watch the files of an edited entry."""
@@ -141,13 +141,10 @@ class Restarts:
     async def _follow(self, watched: "dict[Watched, Sight]") -> None:
         with anyio.CancelScope() as watch:
             self._watch = watch
-            run_blocking = self._dependencies.run_blocking
-            # Loaded for servers under development only.
-            loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.watched_files"))
-            config, dependencies = self._followed, self._dependencies
-            watched_files: WatchedFiles = loaded.WatchedFiles(
-                config, dependencies.watched, dependencies.clock, run_blocking, self._on_change
-            )
+            run_blocking, clock = self._dependencies.run_blocking, self._dependencies.clock
+            watched_files_type = await run_blocking(_load_watched_files)  # for servers under development only
+            config = self._followed
+            watched_files = watched_files_type(config, watched, clock, run_blocking, self._on_change)
             self._watched_files = watched_files
             try:
                 await watched_files.follow()

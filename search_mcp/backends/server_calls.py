@@ -15,9 +15,8 @@ from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.server_entry import ServerEntry
-from search_mcp.backends.time_limit import Limited
+from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
-from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
 from search_mcp.model.calls import Call, CallLater, Outcome, Result, Retry
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
@@ -80,10 +79,6 @@ class ServerCalls:
         """The tasks of the server, while it runs."""
 
     @property
-    def _config(self) -> ServerConfig:
-        return self._entry.config
-
-    @property
     def name(self) -> str:
         return self._availability.name
 
@@ -97,22 +92,26 @@ class ServerCalls:
     def submit(self, call: Call, target: str) -> None:
         """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
         self._dependencies.last_call.record()
-        if self._config.unfilled is not None:
+        if self._entry.config.unfilled is not None:
             call.reply.steps.append(self._without_secrets)
         if call.action is Action.CALL_TOOL and self._dependencies.last_uses is not None:
-            self._dependencies.last_uses.record(self._config, self._dependencies.file_queue)
+            self._dependencies.last_uses.record(self._entry.config, self._dependencies.file_queue)
         connection = self._availability.connection
         if connection is not None and connection.dialect is not None and connection.channel.is_congested():
             call.reply(self._not_running("it does not read its input, and much waits already"))
             return
-        seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
+        seconds, at_most = self._entry.config.call_timeout_seconds, self._entry.config.max_call_seconds
         if seconds is not None or at_most is not None:
             call = limited(call, seconds, at_most, self._later, self._late)
         self._pass_on(call, target)
 
     def _without_secrets(self, outcome: Outcome | None) -> Outcome | None:
         """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
-        return PeerError(redacted(outcome.error, self._config.secrets)) if isinstance(outcome, PeerError) else outcome
+        return (
+            PeerError(redacted(outcome.error, self._entry.config.secrets))
+            if isinstance(outcome, PeerError)
+            else outcome
+        )
 
     def _late(self, reply: Pending[Outcome], how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
@@ -131,32 +130,28 @@ class ServerCalls:
         connection, kind = self._availability.connection, self._deciding_list(call)
         dialect = connection.dialect if connection is not None else None
         # A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
-        reading = self._known.due_reading(kind) if kind is not None else 0
-        if dialect is not None and (kind is None or self._known.is_compared(kind, reading)):
+        reading = self._known.lists[kind].due_reading() if kind is not None else 0
+        if dialect is not None and (kind is None or self._known.lists[kind].is_compared(reading)):
             self._start(dialect, call, target)
         elif not self._held.hold(call, target, reading):
             call.reply(self._not_running(f"{MOST_HELD} calls wait for it already"))
         elif dialect is None:
             self._availability.wanted.set()
 
-    def _list_reading(self, call: Call) -> int:
-        """Return the number of the reading of the call's list that includes every change announced until now."""
-        kind = _COMPARED.get(call.action)
-        return 0 if kind is None else self._known.lists[kind].due_reading()
+    def _deciding_list(self, call: Call) -> Kind | None:
+        """Return the list that has to be read on this connection before a call; `None` if there is none."""
+        if self._entry.config.pin_tools or Retry.OUTDATED in call.tried or self._unless_read_only(call) is not None:
+            return _LIST_OF.get(call.action)
+        return None
 
-    def _waits_for_list(self, call: Call, reading: int) -> bool:
-        """Return whether a call needs a reading of its list that is still to come on this connection.
-
-        A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
-        """
-        kind = _COMPARED.get(call.action)
-        if kind is None or self._known.lists[kind].is_compared(reading):
-            return False
-        return call.was_outdated or self._config.pin_tools or self._unless_read_only(call) is not None
+    def _waits_for_list(self, held: HeldCall) -> bool:
+        """Return whether a call needs a reading of its list that is still to come on this connection."""
+        kind = self._deciding_list(held.call)
+        return kind is not None and not self._known.lists[kind].is_compared(held.reading)
 
     def _unless_read_only(self, call: Call) -> WireError | None:
         """Return the answer to a call of a tool that is not declared read-only; `None` if any tool may be called."""
-        if self._config.read_only and call.action is Action.CALL_TOOL:
+        if self._entry.config.read_only and call.action is Action.CALL_TOOL:
             return HiddenByReadOnly(call.target, self.name)
         return call.unless_read_only
 
@@ -164,17 +159,12 @@ class ServerCalls:
         refusal = self._unless_read_only(call)
         if refusal is not None and self._known.is_read_only(target):
             refusal = None
-        if refusal is None and self._config.pin_tools and (kind := _LIST_OF.get(call.action)) is not None:
-            refusal = self._known.refusal(kind, target, call.target)
+        if refusal is None and self._entry.config.pin_tools and (kind := _LIST_OF.get(call.action)) is not None:
+            refusal = self._known.comparison.refusal(self._known.lists[kind], target, call.target)
         if refusal is not None:
             call.reply(refusal)
             return
         self._idleness.interrupt()
-        if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
-            refused = self._known.comparison.refusal(self._known.lists[kind], target, call.target)
-            if refused is not None:
-                call.reply(refused)
-                return cancel_nothing
         if call.action in _SUBSCRIBING:
             self._subscriptions.setdefault((call.action, target), {})[call.caller.session] = call
         elif call.action in _UNDOES and self._unsubscribe(call.caller.session, _UNDOES[call.action], target):
@@ -209,7 +199,7 @@ class ServerCalls:
         """Refuse the calls that wait for the server."""
         held = self._held.take()
         status = self._availability.status
-        error = NotStarting if self._config.watch else NotRunning
+        error = NotStarting if self._entry.config.watch else NotRunning
         for each in held:
             reason = status.reason or self._availability.ending
             each.call.reply(error(self.name, status.state, reason, status.retry_after_seconds))
@@ -237,7 +227,7 @@ class ServerCalls:
             ending = self._availability.ending
             call.reply(Lost(self.name, "ended during the call", ending or connection.how_it_ended()))
             return
-        reason = self._config.redactor.shortened(failure.reason)
+        reason = self._entry.config.redactor.shortened(failure.reason)
         if failure.fate is Fate.LOST:
             call.reply(Lost(self.name, "gave no answer", reason))
         elif failure.fate is Fate.OUTDATED:
@@ -261,7 +251,7 @@ class ServerCalls:
         """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
         if self._availability.state is State.READY:
             why = f"a call needed a login; {reason}" if reason else "a call needed a login"
-            self._availability.explain(why, self._config.login)
+            self._availability.explain(why, self._entry.config.login)
         self._missing_login().wait(call, target, reason)
 
     def _missing_login(self) -> "UserLogin":
@@ -269,9 +259,8 @@ class ServerCalls:
             from search_mcp.backends.remote.user_login import UserLogin
 
             run_blocking = self._dependencies.run_blocking
-            self._login = made = loaded.UserLogin(
-                self._entry.filled or self._config, run_blocking, self._on_login, self._publish
-            )
+            config = self._entry.filled or self._entry.config
+            self._login = made = UserLogin(config, run_blocking, self._on_login, self._publish)
             if self.tasks is not None:
                 self.tasks.start_soon(made.run)
         self._login.need()

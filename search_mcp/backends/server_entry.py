@@ -1,8 +1,6 @@
 """The configuration entry of one server, held once for all parts of its supervisor."""
 
-from functools import partial
-from importlib import import_module
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
@@ -38,11 +36,8 @@ class ServerEntry:
         """
         if self.config.unfilled is None:
             return self.config
-        sources: Any = await self._dependencies.run_blocking(
-            partial(import_module, "search_mcp.backends.secret_sources")
-        )
-        written = replace(self.config, secrets=self._written_secrets)
-        filled: ServerConfig = await sources.filled(written, self._dependencies)
+        fill = await self._dependencies.run_blocking(_load_filled)
+        filled = await fill(replace(self.config, secrets=self._written_secrets), self._dependencies)
         self._conceal(filled.secrets)
         if filled.problem is not None:
             raise CannotOpenChannelError(filled.problem)
@@ -54,3 +49,9 @@ class ServerEntry:
         self._dependencies.conceal(secrets - self._written_secrets)
         self._learnt = [*(each for each in self._learnt if each != secrets), secrets][-MOST_LEARNT:]
         self.config = replace(self.config, secrets=self._written_secrets.union(*self._learnt))
+
+
+def _load_filled() -> Callable[[ServerConfig, Dependencies], Awaitable[ServerConfig]]:
+    from search_mcp.backends.secret_sources import filled
+
+    return filled

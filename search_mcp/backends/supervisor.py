@@ -5,7 +5,7 @@ wait for one, the dialects what is said on it, `lifecycle` when to try again, `k
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
 import anyio
@@ -23,9 +23,8 @@ from search_mcp.backends.pin_records import Open
 from search_mcp.backends.restarts import Restarts
 from search_mcp.backends.server_calls import ServerCalls
 from search_mcp.backends.server_entry import ServerEntry
-from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.calls import Call, CallLater
+from search_mcp.model.calls import CallLater
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.reasons import is_lasting
 from search_mcp.model.servers import News, Opening, ServerCapabilities, Status
@@ -51,8 +50,6 @@ class Supervisor:
         self._known = KnownLists(self._entry, publish, dependencies)
         self._availability = Availability(self._entry, self._known, publish, dependencies.clock)
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
-        self.on_filled: Callable[[ServerConfig], bool] = lambda _filled: False
-        """Is told the entry with the values of its sources of secrets; returns whether another server is used."""
         self.calls = ServerCalls(
             self._entry, self._availability, self._known, self._idleness, publish, later, dependencies
         )
@@ -151,9 +148,10 @@ class Supervisor:
             remembered.record_sharing(replace(remembered.sharing, has_session=has_session))
 
     def note_private(self, reason: str) -> None:
-        """Record why clients must not share the server, for later processes, too."""
+        """Record why clients must not share the server, for later starts."""
         remembered = self._known.remembered
-        remembered.record_sharing(replace(remembered.sharing, private_because=reason))
+        if not remembered.sharing.private_because:
+            remembered.record_sharing(replace(remembered.sharing, private_because=reason))
 
     def welcome(self) -> None:
         """Try once more for a client that joins, if it was given up."""
@@ -366,7 +364,7 @@ class Supervisor:
         # Some legacy servers exit on an unknown request: at the second start they are not probed.
         eras = [first] if known or self._config.protocol != "auto" else [first, first.other]
         config = await self._entry.fill()
-        if config is self._entry.filled and (self._availability.state is State.STOPPING or self.on_filled(config)):
+        if self._availability.state is State.STOPPING:
             await anyio.sleep_forever()  # our own end follows
         for era in eras:
             ending = await self._connect_once(config, self._opening, era)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Freshness, Opening, ServerCapabilities, ServerList
+from search_mcp.model.servers import Freshness, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Request, RequestFailure
 from search_mcp.wire.pending import Pending

@@ -149,7 +149,7 @@ class Lease:
     async def look_at_trust(self) -> None:
         await self.server.supervisor.look_at_trust()
 
-    async def compare_recalled_now(self) -> None:
+    async def compare_recalled(self) -> None:
         await self.server.supervisor.compare_recalled_now()
 
     # The configuration

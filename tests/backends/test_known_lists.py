@@ -1,5 +1,7 @@
 """Reading the lists of a server that announces changes endlessly."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import anyio
@@ -18,14 +20,20 @@ from search_mcp.wire.inflight import RequestFailure
 from search_mcp.wire.peer import RequestFailedError
 
 
-def known_lists(loop: StillLoop) -> KnownLists:
+def read_for(seconds: float, make: "Callable[[KnownLists], Failing | Changing]") -> int:
+    """Keep the lists of a server for this time; return how often they were read."""
+    loop = StillLoop()
     dependencies = Dependencies(clock=loop.time)
-    entry = ServerEntry(ServerConfig(name="there", command=""), dependencies)
-    return KnownLists(entry, lambda _news: None, dependencies)
-
-
-def on_unauthorized(_reason: str) -> None:
-    raise AssertionError
+    known = KnownLists(ServerEntry(ServerConfig(name="there", command=""), dependencies), print, dependencies)
+    dialect = make(known)
+    known.meet(dialect.capabilities)
+    tasks = [loop.create_task(known.keep(cast(BackDialect, dialect), print)), loop.create_task(dialect.announce())]
+    loop.let_pass(seconds)
+    for task in tasks:
+        task.cancel()
+    loop.settle()
+    loop.close()
+    return dialect.readings
 
 
 class Failing:
@@ -42,18 +50,12 @@ class Failing:
         self._known.mark_stale({kind}, is_announced=True)
         raise RequestFailedError(RequestFailure("it answered with HTTP status 503"))
 
+    async def announce(self) -> None:
+        """Announce nothing else."""
+
 
 def test_a_list_that_fails_is_not_read_at_every_announcement() -> None:
-    loop = StillLoop()
-    known = known_lists(loop)
-    dialect = Failing(known)
-    known.meet(dialect.capabilities)
-    task = loop.create_task(known.keep(cast(BackDialect, dialect), on_unauthorized))
-    loop.let_pass(10)
-    assert dialect.readings == 1 + 10 / CHANGE_SECONDS
-    task.cancel()
-    loop.settle()
-    loop.close()
+    assert read_for(10, Failing) == 1 + 10 / CHANGE_SECONDS
 
 
 class Changing:
@@ -78,17 +80,4 @@ class Changing:
 @pytest.mark.parametrize(("count", "readings"), [(10, 60), (4_000, 12)])
 def test_a_long_list_that_changes_all_the_time_is_read_less_often(count: int, readings: int) -> None:
     """It is read at once for the first changes, then every eight seconds."""
-    loop = StillLoop()
-    known = known_lists(loop)
-    dialect = Changing(known, count)
-    known.meet(dialect.capabilities)
-    tasks = [
-        loop.create_task(known.keep(cast(BackDialect, dialect), on_unauthorized)),
-        loop.create_task(dialect.announce()),
-    ]
-    loop.let_pass(60)
-    assert dialect.readings == pytest.approx(readings, abs=2)
-    for task in tasks:
-        task.cancel()
-    loop.settle()
-    loop.close()
+    assert read_for(60, partial(Changing, count=count)) == pytest.approx(readings, abs=2)

@@ -7,7 +7,7 @@ from search_mcp.backends.read_list import FRESH_SECONDS, ReadList
 from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Freshness, ServerList
+from search_mcp.model.servers import Freshness, ServerList
 
 
 class Clock:
@@ -34,18 +34,8 @@ def test_a_change_is_in_the_reading_that_begins_after_it() -> None:
     assert tools.is_settled(due) and not tools.is_compared(due)
     tools.note_compared()
     assert tools.is_compared(due)
-
-
-def test_a_new_connection_has_compared_nothing() -> None:
-    tools = read_list(Clock())
-    tools.begin()
-    tools.note_compared()
-    due = tools.due_reading()
     tools.meet(is_offered=True)
-    assert not tools.is_compared(0)
-    tools.begin()
-    tools.note_compared()
-    assert tools.is_compared(due)
+    assert not tools.is_compared(0), "nothing of a new connection is compared"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +58,3 @@ def test_what_is_read_again_when_a_client_lists(
     tools.note_read()
     clock.now = age
     assert tools.is_outdated(is_announced=is_announced) is is_outdated
-
-
-def test_an_entry_is_looked_up_in_the_list_that_is_known_now() -> None:
-    tools = read_list(Clock())
-    assert tools.entry("a") is None
-    first, second = Entry("a", {}), Entry("a", {})
-    for entry in (first, second):
-        tools.known = ServerList((entry,))
-        assert tools.entry("a") is entry
-    tools.known = None
-    assert tools.entry("a") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.backends.cache import FAILURE_SECONDS, RENEWAL_SECONDS, VERDICT_SECONDS, CatalogCache, Record
+from search_mcp.backends.cache import RENEWAL_SECONDS, VERDICT_SECONDS, CatalogCache, Record
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.remembered import Remembered
 from search_mcp.backends.server_entry import ServerEntry
@@ -49,13 +49,3 @@ def test_a_record_serves_until_the_server_has_answered(
     assert (record == RECORD) is (opening is MODERN), "capabilities may depend on the client"
     assert (after.era, after.spares_start) == (era, spares_start)
     assert after.recall(opening) is None, "once"
-
-
-def test_a_failure_is_recent_unless_only_a_login_was_missing(tmp_path: Path) -> None:
-    for remedy, later_seconds, is_recent in (("", 1.0, True), ("", FAILURE_SECONDS, False), ("log in", 1.0, False)):
-        before = remembered(tmp_path)
-        before.recall(LEGACY)
-        before.record_failure("it exited", remedy)
-        after = remembered(tmp_path, later_seconds)
-        after.recall(LEGACY)
-        assert after.failure == before.failure and after.has_failed_lately is is_recent

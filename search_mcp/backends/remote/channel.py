@@ -16,17 +16,18 @@ import anyio.lowlevel
 import httpx2
 
 from search_mcp.auth.access import Access
+from search_mcp.auth.errors import AuthError
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.reading import Reading
-from search_mcp.backends.remote.requests import NoLogin, Requests, beginning
+from search_mcp.backends.remote.requests import NoLogin, Requests
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
 from search_mcp.backends.remote.tasks import Tasks
 from search_mcp.config.schema import Remote
 from search_mcp.dialects import http_headers
 from search_mcp.dialects.http_headers import Envelope, HttpHeaders
 from search_mcp.http.client import beginning, is_same_origin
-from search_mcp.http.failures import FAILURES, RefusedError
+from search_mcp.http.failures import RefusedError
 from search_mcp.logs import Conceal
 from search_mcp.wire import messages
 from search_mcp.wire.inflight import Fate, RequestFailure
@@ -298,7 +299,7 @@ class HttpChannel:
                     if is_over and scope.deadline == math.inf:
                         # "After the JSON-RPC _response_ has been sent, the server SHOULD terminate the SSE stream."
                         scope.deadline = anyio.current_time() + LAST_BYTES_SECONDS
-        except FAILURES as exc:
+        except trouble.BROKEN as exc:
             failure = trouble.of_exception(exc, self._address.url)
         return failure
 
@@ -350,7 +351,7 @@ class HttpChannel:
                         return
             except trouble.BROKEN as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
-                if not isinstance(exc, httpx2.HTTPError | httpx2.StreamError):
+                if isinstance(exc, RefusedError | AuthError):
                     refusals += 1
                     if not was_open or refusals > RESUMPTIONS:  # each attempt may renew the login
                         return

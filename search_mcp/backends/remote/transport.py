@@ -24,8 +24,8 @@ async def open_channel(name: str, remote: Remote, dependencies: Dependencies, li
     try:
         new = dependencies.new_http_client or new_client
         client = await dependencies.run_blocking(partial(new, remote))
-    except OSError as exc:
-        raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
+    except RefusedError as exc:
+        raise CannotOpenChannelError(str(exc)) from exc
     except ValueError as exc:
         raise CannotOpenChannelError(f"its address cannot be used: {exc}") from exc
     login = _login(name, remote, dependencies)

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-import httpx2
-
 from search_mcp.auth.errors import AuthError, Unauthorized
-from search_mcp.causes import causes
+from search_mcp.http import failures
+from search_mcp.http.failures import QUOTED, quoted
 from search_mcp.wire.inflight import Fate, RequestFailure
 
 _UNKNOWN = frozenset({400, 404, 405})
@@ -22,55 +21,15 @@ _CLAUSES = {
 }
 
 
-class RefusedError(Exception):
-    """The exchange was not made; the text is the reason."""
-
-
-BROKEN = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, RefusedError, AuthError)
-"""The errors with which an exchange ends without a response."""
+BROKEN = (*failures.FAILURES, AuthError)
+"""All failures of an exchange and of the login that it needs."""
 
 
 def of_exception(exc: Exception, url: str) -> RequestFailure:
     """Describe an exchange that broke."""
-    # `hostname` has no user and password, which the address may have.
-    host = urlsplit(url).hostname or "its address"
-    where = urlsplit(url).netloc.rpartition("@")[2] or host
-    fate, said = Fate.REFUSED, quoted(str(exc))  # h11 quotes whole header lines
-    match exc:
-        case Unauthorized():
-            reason, fate = str(exc), Fate.UNAUTHORIZED
-        case RefusedError() | AuthError():
-            reason = str(exc)
-        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            reason = f"no connection to {where} within {CONNECT_SECONDS:g} s"
-        case httpx2.ProxyError():
-            needs = _CLAUSES[407] if "407" in str(exc) else "the proxy refused the connection"
-            reason = f"{needs}: {said}"
-        case httpx2.ConnectError():
-            reason = _why_unconnected(exc, host, where)
-        case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError() | httpx2.InvalidURL():
-            reason = f"the request cannot be sent: {said}"
-        case httpx2.RemoteProtocolError() if "peer closed" in str(exc) or "disconnected" in str(exc):
-            reason, fate = "it closed the connection before the end of its answer", Fate.LOST
-        case httpx2.DecodingError():
-            reason, fate = f"its answer cannot be decompressed: {said}", Fate.LOST
-        case _:
-            reason, fate = f"the connection broke: {said or type(exc).__name__}", Fate.LOST
-    return RequestFailure(reason, fate)
-
-
-def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
-    for cause in causes(exc):
-        if isinstance(cause, socket.gaierror):
-            return f"the name {host} cannot be resolved: {cause.strerror}"
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            remedy = 'if it is of your own network, name its file in "caFile"'
-            return f"the certificate of {host} is not trusted ({cause.verify_message}); {remedy}"
-        if isinstance(cause, ssl.SSLError):
-            return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
-        if isinstance(cause, OSError) and cause.errno:
-            return f"no connection to {where}: {os.strerror(cause.errno)}"
-    return f"no connection to {where}: {quoted(str(exc))}"
+    is_unsent = isinstance(exc, (AuthError, failures.RefusedError, *failures.UNSENT))
+    fate = Fate.UNAUTHORIZED if isinstance(exc, Unauthorized) else Fate.REFUSED if is_unsent else Fate.LOST
+    return RequestFailure(str(exc) if isinstance(exc, AuthError) else failures.why(exc, url), fate)
 
 
 def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str = "") -> RequestFailure:

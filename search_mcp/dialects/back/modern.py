@@ -15,7 +15,7 @@ from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import cancellation, with_meta, without_own_keys
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
-from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.names import Action, Ask, Era, Kind
 from search_mcp.model.servers import LogMessage, News, Opening, ResourceUpdated, ServerCapabilities, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError

@@ -3,6 +3,7 @@
 import httpx2
 import pytest
 
+from search_mcp.auth.errors import Unauthorized
 from search_mcp.backends.remote import trouble
 from search_mcp.http.failures import RefusedError
 from search_mcp.wire.inflight import Fate
@@ -12,7 +13,7 @@ from search_mcp.wire.inflight import Fate
     ("exc", "fate"),
     [
         (RefusedError("it redirects elsewhere"), Fate.REFUSED),
-        (trouble.LoginNeededError("its login has expired"), Fate.UNAUTHORIZED),
+        (Unauthorized("its login has expired"), Fate.UNAUTHORIZED),
         (httpx2.ConnectError("All connection attempts failed"), Fate.REFUSED),
         (httpx2.ProxyError("407 Needed"), Fate.REFUSED),
         (httpx2.LocalProtocolError("bad header"), Fate.REFUSED),
