@@ -39,7 +39,7 @@ class Pool:
         """`is_shared`: whether the servers may be those of several clients."""
         self.later, self.is_shared = later, is_shared
         self.in_common = InCommon()
-        self._lists = EqualLists() if is_shared else None
+        self._lists = EqualLists()
         self._servers: dict[PooledServer, None] = {}  # those that are started, or will be soon
         self._tasks: TaskGroup | None = None
         self._secret = os.urandom(sharing.KEY_BYTES)
