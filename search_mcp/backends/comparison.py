@@ -1,7 +1,7 @@
-"""The comparison of what one server lists with the definitions that were accepted.
+"""The comparison of one server's lists with the definitions that the user accepted.
 
-Decides when definitions are compared and recorded, and which title and instructions are shown. `pin_records` decides
-what counts as a change.
+Decides when definitions are compared and recorded, and which title and instructions are shown. `pin_records` defines
+a change.
 """
 
 import logging
@@ -23,7 +23,7 @@ from search_mcp.wire.structs import replace
 log = logging.getLogger(__name__)
 
 RECORD_SECONDS = 1.0
-"""Longest delay of the end of a connection until its lists are recorded."""
+"""Longest delay at the end of a connection for recording its lists."""
 
 
 class Comparison:
@@ -36,7 +36,7 @@ class Comparison:
         self.is_about_changed = False
         """Whether its title or instructions are not the accepted ones."""
         self.label = ""
-        """The kind of client that it lists for."""
+        """The kind of client that the lists are for."""
         self._declared: ServerCapabilities | None = None  # as the server declared them
         self._accepted_about: tuple[str, str] | None = None
         self._compared_with: set[object] = set()  # states of the accepted definitions
@@ -65,13 +65,13 @@ class Comparison:
             self.capabilities = self._with_accepted_about(capabilities)
 
     def begin_anew(self) -> None:
-        """Forget every comparison: an edit of the entry pins the server, or does so no more."""
+        """Forget every comparison: an edit of the entry has pinned or unpinned the server."""
         self._compared_with.clear()
         if self._declared is not None:
             self.meet(self._declared)
 
     def listed(self, lists: Mapping[Kind, ServerList | None]) -> Listed:
-        """Return what is compared together: title and instructions go with the tools."""
+        """Return the parts that are compared together: title and instructions go with the tools."""
         return Listed(lists.get(Kind.TOOLS), lists.get(Kind.PROMPTS), self._declared if Kind.TOOLS in lists else None)
 
     async def compare_read(self, listed: Listed) -> Verdict:
@@ -87,7 +87,7 @@ class Comparison:
         return await self._run_blocking(partial(self._judged, listed, keeps=False))
 
     def show(self, listed: Listed, verdict: Verdict) -> bool:
-        """Show title and instructions by a comparison; return whether that changes anything.
+        """Show the title and instructions that a comparison allows; return whether that changes anything.
 
         It changes nothing if a newer connection has declared others.
         """
@@ -103,7 +103,7 @@ class Comparison:
         return replace(capabilities, title=title, instructions=instructions)
 
     async def record(self, listed: Listed) -> Verdict | None:
-        """Record new definitions even if the connection ends now: a command reads a list and ends."""
+        """Record new definitions even if the connection ends now: a command may end right after it has read a list."""
         assert self._store is not None
         config, folder = self._entry.config, self._store.folder
         with anyio.move_on_after(RECORD_SECONDS, shield=True):
@@ -143,7 +143,7 @@ class Comparison:
         return is_outdated
 
     def _judged(self, listed: Listed, *, keeps: bool) -> Verdict:
-        """Compare lists; record a baseline before it is published if the lists count only then."""
+        """Compare lists; record news at once if `keeps`, or if they are the first definitions of a pinned server."""
         assert self._store is not None
         config = self._entry.config
         self._compared_with.add(self._store.state(config))

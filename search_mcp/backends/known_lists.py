@@ -1,8 +1,8 @@
 """The era, capabilities and lists of one backend: from the cache, then from its connection.
 
-Decides when a list is published: after it was compared with the accepted definitions (`comparison`), within the limits
-for all lists together. Each kind has one task that reads and compares it (`read_list`), so that no older list follows a
-newer one.
+Decides when a list is published: after its comparison with the accepted definitions (`comparison`), cut to the limits
+for all lists together. Each kind has one task that reads and compares it (`read_list`), so an older list never
+follows a newer one.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class KnownLists:
 
     @property
     def has_failed_lately(self) -> bool:
-        """Return whether its last start failed minutes ago and no list is cached, so that no client waits for it."""
+        """Return whether its last start failed minutes ago and no list is cached; then no client waits for it."""
         return self.remembered.has_failed_lately and not self._known()
 
     def _known(self) -> dict[Kind, ServerList]:
@@ -78,10 +78,10 @@ class KnownLists:
     # From an earlier process
 
     def recall(self, opening: Opening) -> None:
-        """Publish the lists that its program, or address, last gave such a client, or else any other client.
+        """Publish the cached lists of its program or address: those for such a client, else those for any other.
 
-        Lists for another kind of client serve until the backend has answered; they do not make it complete, so it is
-        started.
+        Lists for another kind of client are used until the backend has answered; they do not count as complete, so
+        it is started.
 
         Raises:
             CannotOpenChannelError: the program does not exist.
@@ -139,7 +139,7 @@ class KnownLists:
                     tasks.start_soon(self._note_none, each)
 
     async def _note_none(self, none: ReadList) -> None:
-        """Record that it has no list of a kind."""
+        """Record that the server has no list of this kind."""
         none.begin()
         await self._note(none, ServerList(()))
         self.on_compared()
@@ -186,7 +186,7 @@ class KnownLists:
             self.on_failed(failed.kind, reason)
 
     def mark_stale(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
-        """Have lists read again; an announcement of the server is relayed when all of its lists were read."""
+        """Have lists read again; an announcement is relayed once all lists that it names were read."""
         # The server may not have all the lists of an announcement.
         stale = [each for kind, each in self.lists.items() if kind in kinds and each.is_offered]
         for each in stale:
@@ -212,7 +212,7 @@ class KnownLists:
         return lambda: not read.is_settled(due)
 
     async def _note(self, read: ReadList, server_list: ServerList | None) -> None:
-        """Compare and publish a list that was read; `None` is an unavailable one."""
+        """Compare and publish a list that was read; `None` if it is unavailable."""
         kind, server_list = read.kind, self._kept_once(read.kind, server_list)
         lists = {kind: server_list}
         if not self.lists[Kind.PROMPTS].is_offered:
@@ -247,7 +247,7 @@ class KnownLists:
                 self._publish(ListChanged(self._entry.config.name, kind, page, self._take_announced(kind)))
 
     def _take_announced(self, kind: Kind) -> bool:
-        """Return whether an announcement is relayed with this list, because all of its lists were read now."""
+        """Return whether an announcement is relayed with this list: all lists that it names have been read."""
         for kinds, due in self._announced.items():
             if kind in kinds and all(self.lists[each].is_compared(due[each]) for each in kinds):
                 del self._announced[kinds]

@@ -1,6 +1,6 @@
 """The list of one kind of one server: how it is read, how recent it is, and when it is read again.
 
-The readings are numbered through all connections, so that a call can wait for one that includes a change.
+The readings are numbered across all connections, so a call can wait for the reading that includes a change.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 LIST_SECONDS = 60.0
 """Time limit for reading a list; after that it counts as unavailable."""
 CHANGES_IN_A_ROW = 5
-"""Most changes in quick succession after which a list is read immediately; after that, there is a pause each time."""
+"""Changes in quick succession that are read immediately; before each further one, there is a pause."""
 CHANGE_SECONDS = 0.5
 """Length of this pause. Changes that are no further apart are in quick succession."""
 CHANGE_SECONDS_PER_ENTRY = 0.002
@@ -50,7 +50,7 @@ class ReadList:
         self._trouble = ""  # the reason why the server did not give it last
         self._readings = 0  # begun
         self._compared = 0  # number of the last reading on this connection that is compared
-        self._failed = 0  # number of the last reading that failed on its way
+        self._failed = 0  # number of the last reading that got no answer
         self._failures = 0  # consecutive readings that got no answer
         self._changes = 0  # in a row
         self._read_at: float | None = None  # on this connection
@@ -109,11 +109,11 @@ class ReadList:
         self._failed = self._readings
 
     def is_compared(self, reading: int) -> bool:
-        """Return whether this reading, or a later one, is compared, and one of this connection is."""
+        """Return whether this reading, or a later one, was compared on this connection; 0 means any."""
         return self._compared >= max(1, reading)
 
     def is_settled(self, reading: int) -> bool:
-        """Return whether this reading, or a later one, is compared or failed."""
+        """Return whether this reading, or a later one, was compared or has failed."""
         return max(self._compared, self._failed) >= reading
 
     # The next one
@@ -132,7 +132,7 @@ class ReadList:
         return age_seconds > FRESH_SECONDS and (has_expired or not is_announced)
 
     async def until_stale(self) -> None:
-        """Wait until it is to be read again, longer if it changes all the time."""
+        """Wait until the list is to be read again, longer if it changes all the time."""
         assert self._read_at is not None, "it was read"
         await self.stale.wait()
         entries = 0 if self.known is None else len(self.known.entries)

@@ -1,4 +1,4 @@
-"""The record of one server in the disk cache: what earlier processes saw, and what later ones are to see."""
+"""The record of one server in the disk cache: results of earlier processes, and records for later ones."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,24 +32,24 @@ class Remembered:
         self.era: Era | None = None
         """The era that it was last opened in, in this process or an earlier one; `None` while unknown."""
         self.spares_start = False
-        """Whether its lists are recent and of such a client, so that it need not be started for them."""
+        """Whether its cached lists are recent and for such a client, so that it need not be started."""
         self.failure: Failure | None = None
         """The failure of its last start, in this process or an earlier one."""
         self.sharing = SharingRecord()
-        """What this process or an earlier one saw about sharing it between clients."""
+        """Signs in this process or an earlier one about sharing it between clients."""
         self._key: Key | None = None
 
     @property
     def has_failed_lately(self) -> bool:
-        """Return whether its last start failed minutes ago, and not for lack of a login."""
+        """Return whether its last start failed in the last minutes, and not for lack of a login."""
         if self.failure is None or self.failure.needs_login:
             return False
         return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
 
     def recall(self, opening: Opening) -> Record | None:
-        """Read what its program, or address, last gave such a client, or else any other client.
+        """Read the record of its program or address for such a client, else for any other client.
 
-        Return `None` if that is nothing, or was read before.
+        Return `None` if there is none, or if it was read before.
 
         Raises:
             CannotOpenChannelError: the program does not exist.
@@ -92,12 +92,12 @@ class Remembered:
         self._write(CatalogCache.store_failure, self.failure)
 
     def clear_failure(self) -> None:
-        """Record that it was started."""
+        """Record that its start succeeded."""
         self.failure = None
         self._write(CatalogCache.clear_failure)
 
     def record_sharing(self, record: SharingRecord) -> None:
-        """Record what was seen about sharing it."""
+        """Record signs about sharing it."""
         if record != self.sharing:
             self.sharing = record
             self._write(CatalogCache.store_sharing, record)
@@ -109,5 +109,5 @@ class Remembered:
 
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
-    """Leave out of cached capabilities those that a server may give one client and not another."""
+    """Remove from cached capabilities those that may differ between clients."""
     return replace(server_capabilities, extensions=None, tasks=UNSET, has_tasks=False)

@@ -8,11 +8,11 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.wire.structs import replace
 
 MOST_LEARNT = 4
-"""Starts whose secrets are hidden in messages; a file may hold another one at each start."""
+"""Starts whose secrets are hidden in messages; a source may give another value at each start."""
 
 
 class ServerEntry:
-    """The entry as it was edited last. Its secrets include those that its sources gave at the last starts."""
+    """The entry after its last edit. Its secrets include the values of its sources at the last starts."""
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self.config = config
@@ -29,7 +29,7 @@ class ServerEntry:
         return self.config != before
 
     async def fill(self) -> ServerConfig:
-        """Return the entry with the values of its sources of secrets, which are hidden in messages from now on.
+        """Return the entry with the values of its sources of secrets, and hide them in messages from now on.
 
         Raises:
             CannotOpenChannelError: a source cannot be read, or its value does not fit its place.

@@ -1,7 +1,7 @@
 """The life of one server, from its first start to its end: started, opened, idle, restarted, given up, stopped.
 
-The actor behind the `Backend` of the model. It decides when there is a connection. `server_calls` decides which calls
-wait for one, the dialects what is said on it, `lifecycle` when to try again, `known_lists` what the server lists.
+It decides when there is a connection. `server_calls` decides which calls wait for a connection, the dialects write the
+messages on it, `lifecycle` decides when to try again, `known_lists` reads the lists.
 """
 
 import logging
@@ -37,7 +37,7 @@ IDLE_STOP_SECONDS = 300.0
 
 
 class Supervisor:
-    """One configured server. `run` is its task; all else is called from outside of that task."""
+    """One configured server. `run` is its task; other code calls the other public methods."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Supervisor:
 
     @property
     def sharing(self) -> SharingRecord:
-        """What this process or an earlier one saw about sharing it between clients."""
+        """Signs in this process or an earlier one about sharing it between clients."""
         return self._known.remembered.sharing
 
     @property
@@ -140,7 +140,7 @@ class Supervisor:
             self._availability.wanted.set()
 
     def note_session(self) -> None:
-        """Record whether a remote server keeps state of the connection that it has now, for later starts."""
+        """Record, for later starts, whether a remote server has a session on its present connection."""
         connection = self._availability.connection
         if connection is not None and connection.is_http:
             has_session = connection.channel.has_session()
@@ -154,12 +154,12 @@ class Supervisor:
             remembered.record_sharing(replace(remembered.sharing, private_because=reason))
 
     def welcome(self) -> None:
-        """Try once more for a client that joins, if it was given up."""
+        """Try to start a server that was given up once more, for a client that joins."""
         if self._availability.state is State.FAILED:
             self._availability.wanted.set()
 
     def recall(self, opening: Opening) -> None:
-        """Publish what is cached of it for such a client, without starting it."""
+        """Publish its cached lists and capabilities for such a client, without starting it."""
         if self._config.problem is not None:
             self._availability.set_reason(self._config.problem)
             return
@@ -182,7 +182,7 @@ class Supervisor:
             await self.compare_recalled_now()
 
     async def compare_recalled_now(self) -> None:
-        """Compare cached lists with accepted definitions; a server that starts and is not pinned lists its own soon."""
+        """Compare cached lists with accepted definitions, unless the server runs or starts and is not pinned."""
         now = self._availability
         if not self._config.pin_tools and (now.connection is not None or now.wanted.is_set()):
             self._known.recalled.clear()
@@ -260,7 +260,7 @@ class Supervisor:
     # Its task
 
     async def run(self) -> None:
-        """Keep it running while it is wanted; cancelled, stop it and return."""
+        """Keep the server running while it is wanted; at a cancellation, stop it."""
         async with anyio.create_task_group() as self.calls.tasks:
             self._restarts.follow(self.calls.tasks)
             self.calls.tasks.start_soon(self._compare_recalled)
@@ -316,13 +316,13 @@ class Supervisor:
         self.calls.wait_for_login(reason)
 
     async def _back_off(self, ending: Ended) -> None:
-        """Wait for the next try, or give up; if a call needs it after that, it gets one more try."""
+        """Wait for the next start, or give up; after that, a call that needs the server starts it once more."""
         reason, was_ready = self._config.redactor.shortened(ending.reason), self.is_ready
         self._failures = 1 if was_ready and self._was_settled() else self._failures + 1
         is_hopeless = ending.next is Next.GIVE_UP
         if not was_ready:
             self._known.remembered.record_failure(reason)
-            # An address may be reachable again soon; nothing is started for it.
+            # An address may be reachable again soon, and a try starts no process.
             is_hopeless = is_hopeless or (self._config.remote is None and is_lasting(reason))
         delay = None if is_hopeless else self._dependencies.backoff.delay(self._failures, self._dependencies.jitter())
         if ending.next is Next.AT_ONCE and self._failures == 1:
@@ -337,7 +337,7 @@ class Supervisor:
         delay = max(delay, ending.after_seconds)
         self._availability.retry_at = self._dependencies.clock() + delay
         self._availability.advance(Event.ENDED)
-        if not was_ready:  # else they arrived while an ended server was cleaned up, and may be served by the next
+        if not was_ready:  # else they came while an ended server was cleaned up, and the next start may serve them
             self.calls.refuse()
         await self._restarts.sleep(delay)
         self._availability.wanted.set()
@@ -346,7 +346,7 @@ class Supervisor:
         return self._dependencies.clock() - self._ready_at > self._dependencies.backoff.settled_seconds
 
     async def _connect(self) -> Ended:
-        """Start it and serve until the connection ends; return how that was."""
+        """Start it and serve until the connection ends; return how it ended."""
         try:
             return await self._connect_in_its_era()
         except CannotOpenChannelError as exc:

@@ -1,4 +1,4 @@
-"""The server of an entry of the file: its values filled in, or why it cannot be started."""
+"""A server made from its entry in the file: placeholders filled in, or the reason why it cannot start."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ def resolve(
     faulty: Sequence[Complaint] = (),
     values: Values | None = None,
 ) -> tuple[ServerConfig, Sequence[Complaint]]:
-    """Make the server of an entry; also return the faults that prevent its start.
+    """Make the server of an entry; also return all faults that prevent its start.
 
     `values` are those of its sources of secrets; without them, the sources stay placeholders.
     """
@@ -134,7 +134,7 @@ def _complaints(
 
 
 def remarks(entry: Entry) -> Iterable[Complaint]:
-    """Return what is odd about an entry whose server can be started."""
+    """Return warnings about an entry whose server can be started."""
     found: Iterable[Complaint] = _words_to_split(entry)
     if entry.is_remote:
         from search_mcp.config import addresses
@@ -162,7 +162,7 @@ def in_words(command: str, is_there: Callable[[str], bool] = lambda _program: Fa
 
 
 def _words_to_split(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
-    """Find words that a shell would split, and that are passed as one word here."""
+    """Find words with spaces: a shell would split them, but they are passed as one."""
     if remedy := in_words(entry.command):
         yield ("command",), "contains its arguments", remedy
     for arg in entry.args:

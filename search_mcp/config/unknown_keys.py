@@ -1,4 +1,4 @@
-"""Keys of a file that nothing here reads: which they are, and which known keys they are probably misspellings of."""
+"""Unknown keys of a configuration file, each with the known key that it probably misspells."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -35,13 +35,13 @@ _KEYS_OF_OTHER_CLIENTS = {  # with what to use here
     "startup_timeout_sec": '"startTimeoutSeconds"',
 }
 _SHORT_KEY = 4
-"""Characters of a short key, in which one transposition is a large part of the key."""
+"""Most characters of a short key, in which one transposition changes a large part."""
 _MOST_UNKNOWN = 200
 """Different unknown keys of a file. Each is compared with the known ones, which takes 0.2 ms; all may be misspelt."""
 
 
 def find(document: Document) -> Mapping[KeyPath, str | None]:
-    """Find unknown keys, each with the known key that it probably is a misspelling of.
+    """Find unknown keys, each with the known key that it probably misspells, if any.
 
     Raises:
         ConfigError: there are too many.
@@ -69,7 +69,7 @@ def misspelt(unknown: Mapping[KeyPath, str | None]) -> list[Complaint]:
 
 
 def warnings(document: Document, unknown: Mapping[KeyPath, str | None]) -> Iterator[str]:
-    """Yield warnings about the others, in the order of the text."""
+    """Yield warnings about all other unknown keys, in the order of the text."""
     in_order = document.lines if unknown else ()  # of the text
     ignored = [path for path in in_order if path in unknown and unknown[path] not in PROTECTIVE]
     for path in ignored[:MOST_NAMED]:
@@ -109,7 +109,7 @@ def _meant(key: str, known: frozenset[str]) -> str | None:
     if key in _KEYS_OF_OTHER_CLIENTS:
         return None
     folded = {_fold(name): name for name in known}
-    meant = closest(_fold(key), folded, 0.75 if len(key) > _SHORT_KEY else 0.65)  # "evn" is "env" to two thirds
+    meant = closest(_fold(key), folded, 0.75 if len(key) > _SHORT_KEY else 0.65)  # "evn" is 2/3 "env"
     return None if meant is None else folded[meant]
 
 

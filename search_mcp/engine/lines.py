@@ -1,7 +1,7 @@
-"""The lines that a relay passes on, whole if they are short, else in pieces; and what it reads of them.
+"""The lines that a relay passes on: short lines whole, long ones in pieces; and the parts that it parses.
 
-A short line is passed on only when it is complete, so that a lost engine breaks no short line. Of a long line only the
-outermost members are kept, to find its id. Standard library only, because a relay loads nothing else.
+A short line is passed on only when it is complete, so a lost engine leaves no part of one. Only the outermost
+members of a long line are kept, to find its id. Standard library only, because a relay loads nothing else.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 HELD_BYTES = 1 << 20
 """Bytes of an incomplete line that are held back; longer lines are passed on in pieces."""
 OUTLINE_BYTES = 1 << 16
-"""Bytes of the outermost members of a line; one that has more cannot be read."""
+"""Most bytes of the outermost members of a line; a line with more is not parsed."""
 HEADER = b"content-length:"
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]*"),"(?:result|error)":')
 """The beginning of a response of the engine, which writes its members in this order."""
 _TOKEN = re.compile(rb'\\.|["{}\[\]\\]', re.DOTALL)
-"""What decides where a string, an object or an array begins and ends; an escape hides the byte behind it."""
+"""The marks where strings, objects and arrays begin and end; the byte after a backslash is part of its token."""
 
 
 class Piece(NamedTuple):
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
     data: bytes | memoryview
     line: bytes
-    """The line that ends here, its outermost members if it is long; empty if none ends, or if lines are not read."""
+    """The line that ends here, or the outermost members of a long one; empty if no line ends here or none is parsed."""
 
 
 class Lines:
@@ -35,14 +35,14 @@ class Lines:
 
     def __init__(self) -> None:
         self.is_framed = False
-        """Whether the messages come behind `Content-Length` headers; then all bytes are passed on unread."""
+        """Whether messages follow `Content-Length` headers; then all bytes are passed on without parsing."""
         self._is_first = True
         self._held = bytearray()
         self._outline: Outline | None = None  # of a line that is passed on in pieces
 
     @property
     def is_inside_line(self) -> bool:
-        """Whether a part of a line was passed on, and its end was not."""
+        """Whether a part of a line was passed on, but not yet its end."""
         return self._outline is not None
 
     def feed(self, chunk: bytes) -> list[Piece]:
@@ -87,14 +87,14 @@ class Lines:
 
 
 class Outline:
-    """Keeps the outermost members of a JSON object, or of the objects in an array; what is in them becomes `null`."""
+    """Keeps the outermost members of a JSON object, or of the objects in an array; nested values become `null`."""
 
     def __init__(self, beginning: bytes) -> None:
         self._kept = bytearray()
         self._depth = 0
         self._most = 2 if beginning.lstrip().startswith(b"[") else 1  # the innermost depth that is kept
         self._is_string = self._is_escaped = False
-        self._answer = _ANSWER.match(beginning)  # its id is known, and the rest is not read
+        self._answer = _ANSWER.match(beginning)  # its id is known, and the rest is not parsed
         self.feed(beginning)
 
     def feed(self, data: bytes) -> None:
@@ -126,12 +126,12 @@ class Outline:
             self._kept += data[: OUTLINE_BYTES + 1]
 
     def text(self) -> bytes:
-        """Return the outline; of an incomplete line that of its beginning."""
+        """Return the outline of all that was fed."""
         return bytes(self._kept) if self._answer is None else self._answer[0] + b"null}"
 
 
 def messages(line: bytes) -> list[Json]:
-    """Return the messages of a line, of an answer only the id; none if it cannot be read."""
+    """Return the messages of a line, but only the id of a response; none if the line cannot be parsed."""
     try:
         if answer := _ANSWER.match(line):
             return [{"id": json.loads(answer[1]) if answer[1].startswith(b'"') else int(answer[1])}]

@@ -1,6 +1,6 @@
-"""The open requests of a client, and its `initialize`: what a relay knows for the case that the engine is lost.
+"""The open requests of a client, and its `initialize`: what a relay needs after the engine is lost.
 
-Decides what the client is answered then, and how the next engine is opened. The words of the protocol are repeated
+Decides how open requests are answered then, and how the next engine is opened. Words of the protocol are repeated
 here, because a relay loads no dialect. Standard library only; no I/O.
 """
 
@@ -20,11 +20,11 @@ LISTS = ("tools", "prompts", "resources")
 
 
 class OpenRequests:
-    """The requests of a client that are not answered."""
+    """The requests of a client that are not answered yet."""
 
     def __init__(self) -> None:
         self._methods: dict[object, str] = {}  # by id
-        self._initialize = b""  # the line, unless it was answered with an error of ours
+        self._initialize = b""  # its line; empty if it was answered with `ENGINE_LOST`
 
     def __repr__(self) -> str:
         return f"<OpenRequests {len(self._methods)}>"
@@ -49,7 +49,7 @@ class OpenRequests:
                 self._methods.pop(_as_id(message.get("id")), None)
 
     def lose(self, reason: str) -> bytes:
-        """Return the answers to all open requests, which are open no longer."""
+        """Close all open requests; return the answers to them."""
         lost, self._methods = self._methods, {}
         if INITIALIZE in lost.values():
             self._initialize = b""
@@ -59,18 +59,18 @@ class OpenRequests:
         )
 
     def opening(self) -> bytes:
-        """Return the lines that open another engine as the client has opened the lost one; none if it has not."""
+        """Return the lines that open another engine as the client has opened the lost one, if it has."""
         return self._initialize + _line({"method": INITIALIZED}) if self._initialize else b""
 
 
 def refusal(line: bytes, reason: str, *, may_have_run: bool) -> bytes:
-    """Return the answers to the requests in a line that no engine has got, or not as a whole."""
+    """Return errors for the requests in a line that no engine has received, or none completely."""
     requests = [_as_id(message.get("id")) for message in messages(line) if "method" in message]
     return b"".join(_failure(each, reason, may_have_run=may_have_run) for each in requests if each is not None)
 
 
 def changes(answer: bytes) -> bytes:
-    """Return the notifications that the lists have changed which an answer to `initialize` declares."""
+    """Return a notification for each list for which an answer to `initialize` declares `listChanged`."""
     capabilities: Json = {}
     with contextlib.suppress(ValueError, KeyError):  # it was refused
         capabilities = json.loads(answer)["result"]["capabilities"]
@@ -91,6 +91,6 @@ def _failure(identifier: object, reason: str, *, may_have_run: bool) -> bytes:
 
 
 def _end_of_stream(identifier: object) -> bytes:
-    """Answer a subscription as a server that ends it gracefully, so that the client subscribes again."""
+    """End a subscription as a server does that stops gracefully, so that the client subscribes again."""
     meta = {SUBSCRIPTION_KEY: identifier}
     return _line({"id": identifier, "result": {"resultType": "complete", "_meta": meta}})

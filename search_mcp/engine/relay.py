@@ -1,6 +1,6 @@
 """`search-mcp serve` as a relay: it joins the engine process of the user, and moves bytes in both directions.
 
-Each side is read only while the other one takes what was read. If the engine is lost, open requests are answered with
+Each side is read only while the other side accepts data. If the engine is lost, open requests are answered with
 an error, and the next message joins or starts another engine. Standard library only: a relay has a fraction of the
 memory of an engine.
 """
@@ -39,10 +39,10 @@ LAST_ANSWERS_SECONDS = 8.0
 
 
 def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None:
-    """Serve the client through an engine; `None` if this process has to.
+    """Serve the client through an engine; return `None` if this process has to serve it alone.
 
-    `options` are those of `serve`, `file` is the configuration, and `greeting` a text for stderr once there is an
-    engine.
+    `options` are those of `serve`, `file` is the configuration file, and `greeting` a text for stderr once an engine
+    is joined.
     """
     if not is_supported(sys.platform):
         say(SERVES_ALONE.format("not supported on this system"))
@@ -61,7 +61,7 @@ def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None
     def again() -> Piped:
         try:
             return join(place, first, joining.PATIENCE_SECONDS)
-        except MisconfiguredError:  # an own engine would refuse all messages, also after a repair
+        except MisconfiguredError:  # this client's own process would keep the faulty configuration
             raise
         except (NoEngineError, OSError) as exc:
             say(SERVES_ALONE.format(exc))
@@ -81,10 +81,10 @@ def say(text: str) -> None:
 
 
 def reopen(joined: Piped, opening: bytes) -> bytes:
-    """Open an engine as the client has opened the lost one; return the answer, which the client has had from that.
+    """Open an engine as the client has opened the lost one; return its answer, which the client does not need again.
 
     Raises:
-        NoEngineError: it is lost, too.
+        NoEngineError: this engine is lost, too.
     """
     with contextlib.suppress(OSError):
         joined.outgoing.write(opening)
@@ -95,7 +95,7 @@ def reopen(joined: Piped, opening: bytes) -> bytes:
 
 
 def read(descriptor: int) -> bytes | None:
-    """Return bytes, empty ones at the end; `None` if there are none yet."""
+    """Return bytes, or no bytes at the end of the stream; `None` if there are none yet."""
     try:
         return os.read(descriptor, CHUNK)
     except BlockingIOError:
@@ -105,14 +105,14 @@ def read(descriptor: int) -> bytes | None:
 
 
 class Relay:
-    """The connection between one client and the engine; after the loss of one, there is none until the next message."""
+    """The connection between one client and an engine; after an engine is lost, the next message joins another one."""
 
     def __init__(self, joined: Piped, again: Callable[[], Piped], stdin: int, stdout: int) -> None:
         self._again, self._stdin, self._stdout = again, stdin, stdout
         self._open_requests = OpenRequests()
         self._from_client, self._from_engine = Lines(), Lines()
-        self._unsent: deque[Piece] = deque()  # of the client, for which there is no engine yet, or no room
-        self._unread = bytearray()  # for the client, which does not take it yet
+        self._unsent: deque[Piece] = deque()  # from the client; no engine is joined, or its pipe is full
+        self._unread = bytearray()  # for the client, whose pipe is full
         self._is_inside_line = False  # the engine has a part of a line of the client
         self._refusal = ""  # the reason why the rest of this line of the client is dropped and refused
         self._is_client_done = False  # it sends no more
@@ -129,14 +129,14 @@ class Relay:
         """Move bytes until the client has gone."""
         while not self._is_over():
             ready = self._wait()
-            if not ready:  # a client that has ended its messages, and reads no more, or an engine that is suspended
+            if not ready:  # after the end of stdin: the client does not read, or the engine is suspended
                 break
-            # The engine first: a message that came after its end is for the next one.
+            # The engine first: a message that came after its end goes to the next engine.
             if self._engine is not None and self._engine.incoming.fileno() in ready:
                 self._read_engine(self._engine)
             if self._stdin in ready and not self._is_client_done:
                 self._read_client()
-            if ready.get(self._stdout, 0) & ~select.POLLOUT:  # more than room: the other end is closed
+            if ready.get(self._stdout, 0) & ~select.POLLOUT:  # not only writable: the other end is closed
                 self._is_client_gone = True
             self._send()
             self._write_out()
@@ -176,7 +176,7 @@ class Relay:
             self._unsent.extend(self._from_client.feed(chunk) if chunk else self._from_client.flush())
 
     def _send(self) -> None:
-        """Write what the client has said, as far as an engine takes it."""
+        """Write the client's pieces to an engine until its pipe is full."""
         while self._unsent:
             if self._refusal:
                 self._refuse(self._unsent.popleft())
@@ -215,7 +215,7 @@ class Relay:
     # The engine
 
     def _join(self) -> None:
-        """Join another engine, or refuse the line that waits for it."""
+        """Join another engine; if that fails, refuse the line that waits."""
         self._write_out()  # joining takes time
         try:
             joined = self._again()
@@ -247,14 +247,14 @@ class Relay:
                 self._open_requests.answered(piece.line)
 
     def _lose(self, engine: Piped) -> None:
-        """Pass on what a lost engine has still written, and answer what it has not answered."""
+        """Pass on the last output of a lost engine, and answer the requests that it left open."""
         while chunk := read(engine.incoming.fileno()):
             self._pass_on(chunk)
         engine.close()
         self._engine = None
         if self._from_client.is_framed:
             self._unsent.clear()
-            self._is_client_done = True  # nothing is known of its messages: it has to start search-mcp again
+            self._is_client_done = True  # its open requests are not known: the client has to start search-mcp again
             return
         if self._from_engine.is_inside_line:
             self._tell(b"\n")
@@ -265,7 +265,7 @@ class Relay:
     # To the client
 
     def _tell(self, data: bytes | memoryview) -> None:
-        """Write to the client what it takes; the rest waits."""
+        """Write to the client until its pipe is full; the rest waits."""
         written = 0 if self._unread or not data else self._write(data)
         self._unread += data[written:]
 
@@ -274,7 +274,7 @@ class Relay:
             del self._unread[:written]
 
     def _write(self, data: bytes | bytearray | memoryview) -> int:
-        """Return how many bytes were written; all if nobody reads them."""
+        """Return how many bytes were written; if stdout is closed, all of them count as written."""
         try:
             return os.write(self._stdout, data)
         except BlockingIOError:

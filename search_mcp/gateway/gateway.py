@@ -1,6 +1,6 @@
-"""One client: its configuration, its servers, and what it is shown, answered and told.
+"""One client: its configuration, its use of servers, its lists, calls and notifications.
 
-It lives as long as the client's connection. The servers may be those of other clients, too.
+It exists as long as the client's connection. Other clients may use the same servers.
 """
 
 import contextlib
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RECORDED = frozenset({Action.CALL_TOOL, Action.GET_TASK, Action.GET_TASK_RESULT, Action.CANCEL_TASK})
-"""Calls of tools, and those that may get the outcome of one that became a task."""
+"""Tool calls, and calls that may get the outcome of a tool call that became a task."""
 
 
 class Gateway:
-    """One client, between its front and its servers."""
+    """The state and the calls of one client, between its front and its servers."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Gateway:
         self._dependencies, self.later = dependencies, pool.later
         self.file_queue = dependencies.file_queue
         self.opening: Opening | None = None
-        """The opening of the client; `None` before it."""
+        """The opening of the client; `None` before the client has opened."""
         self.meanings = ClientMeanings(config, pool, dependencies)
         self.servers = Servers(dependencies.clock, pool.in_common, self.meanings.current)
         self.state = ClientState(self.servers, profile, pool.later, results)
@@ -83,7 +83,7 @@ class Gateway:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve the client; at the end, give up its servers."""
+        """Serve the client; at the end, leave its servers."""
         async with anyio.create_task_group() as tasks:
             self.meanings.tasks = tasks
             try:
@@ -108,7 +108,7 @@ class Gateway:
         self._on_change()
 
     def note_broken_edit(self, error: str | None) -> None:
-        """Have `list_servers` say why an edit of the configuration has no effect; `None` once it has."""
+        """Show in `list_servers` why an edit of the configuration has no effect; `None` after a valid edit."""
         self.servers.configuration_error = error
 
     def tidy(self) -> None:
@@ -126,7 +126,7 @@ class Gateway:
     # From the front
 
     def attach(self, tell_front: Callable[[News | CatalogChanged], None]) -> None:
-        """Tell notifications and changes of lists to the front from now on."""
+        """Pass notifications and changes of lists to the front from now on."""
         self._tell_front = tell_front
 
     def recall(self, opening: Opening) -> None:
@@ -155,7 +155,7 @@ class Gateway:
         return self.servers.capabilities()
 
     def instructions(self, viewer: Viewer) -> str:
-        """Write how tools are named and found, and one line about each server."""
+        """Write the instructions: how tools are named and found, and one line about each server."""
         return instructions(self.servers.about(), self.audience(viewer).profile, self.servers.notice)
 
     def can_subscribe(self, uri: str) -> bool:
@@ -193,7 +193,7 @@ class Gateway:
         return Router(self.servers, self.state, self.later)
 
     def submit(self, call: Call) -> None:
-        """Carry out a call at the server that owns its target; answer at once if none does."""
+        """Carry out a call at the server that owns its target; if no server owns it, answer at once."""
         is_recorded = call.action in _RECORDED and self.servers.settings.usage
         usage = (self._usage or self._load_usage()) if is_recorded else None
         (usage or self._router).submit(call)
@@ -210,7 +210,7 @@ class Gateway:
         return self._usage
 
     def _finish_usage(self) -> None:
-        """Have the last tool calls recorded, and those that became tasks, if their outcome was not read."""
+        """Record the last tool calls, and those that became tasks whose outcome was never read."""
         if self._usage is not None and self.servers.settings.usage:
             self._usage.close()
         if self._usage_queue is not None:
@@ -219,9 +219,9 @@ class Gateway:
     def merged_list(
         self, kind: Kind, viewer: Viewer, reply: Pending[Listing | WireError], *, hears_news: bool = False
     ) -> None:
-        """Give a merged list, as soon as it is whole or the client should wait no longer.
+        """Answer with a merged list, as soon as it is complete or the client has waited long enough.
 
-        `hears_news`: the client has asked to be told when this list changes.
+        `hears_news`: the client has asked for notifications when this list changes.
         """
 
         def give() -> None:

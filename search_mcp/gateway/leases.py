@@ -1,6 +1,6 @@
 """One client's use of each of its servers: opened with the client, and replaced where an edit changes the entry.
 
-Decides which leases an edit ends. A new lease gets what the client has set, and takes over what waits for the old one.
+Decides which leases an edit ends. A new lease gets the client's log level, and the waiting calls of the old lease.
 """
 
 import logging
@@ -32,7 +32,7 @@ class Leases:
         self._pool, self._dependencies, self._shared_folder = pool, dependencies, shared_folder
         self._client, self._publish = client, publish
         self.by_name: dict[str, Lease] = {}
-        self._ended: dict[str, Lease] = {}  # by an edit; their entries may come back
+        self._ended: dict[str, Lease] = {}  # by an edit; another edit may restore their entries
         self._opening: Opening | None = None
         self._log_level: str | None = None
         self._is_paused = False
@@ -71,7 +71,7 @@ class Leases:
         return lease
 
     def open_new(self) -> None:
-        """Open the new leases, which take over what waits for the entry before the edit; refuse what else waits."""
+        """Open the new leases, which take over their predecessors' waiting calls; refuse all other waiting calls."""
         for lease in self:
             if self._opening is not None and not lease.is_open:
                 lease.open(self._opening, self._ended.pop(lease.name, None))
@@ -113,18 +113,18 @@ class Leases:
             lease.resume_reading()
 
     def leave(self) -> None:
-        """Give up all servers: the client is gone."""
+        """Leave all servers: the client is gone."""
         for lease in self:
             lease.leave()
 
     # The accepted definitions
 
     async def look_at_trust(self) -> None:
-        """Read again what the user has accepted."""
+        """Compare the lists again if the user has accepted definitions."""
         for lease in self:
             await lease.look_at_trust()
 
     async def compare_recalled(self) -> None:
-        """Compare the cached lists with the accepted ones; no server has to run."""
+        """Compare the cached lists with the accepted definitions; no server has to run."""
         for lease in self:
             await lease.compare_recalled()

@@ -1,1 +1,1 @@
-"""HTTP clients: certificates, proxies, redirects, limits, and failures in words."""
+"""HTTP clients: certificates, proxies, redirects, limits, and the texts of failures."""

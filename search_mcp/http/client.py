@@ -1,6 +1,6 @@
 """HTTP clients: certificates, proxies, redirects to the same origin, bodies up to a size.
 
-Loaded with the first address that is used, because the library takes longer to load than `serve` takes to start.
+Loaded when an address is first used, because the library takes longer to load than `serve` takes to start.
 """
 
 import logging
@@ -17,7 +17,7 @@ USER_AGENT = "search-mcp"
 _KEEPING_METHOD = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
 MOST_BYTES = 1 << 20
-"""Bytes that are read of metadata, which has a few kilobytes, or of an error."""
+"""Most bytes that are read of metadata (usually a few kilobytes) or of an error."""
 
 
 for _name in ("httpx2", "httpcore2"):
@@ -28,7 +28,7 @@ def http_url(text: str) -> httpx2.URL:
     """Read an http or https address.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no such address.
     """
     try:
         found = httpx2.URL(text)
@@ -106,7 +106,7 @@ async def send(
         try:
             target = url.join(location)
         except httpx2.InvalidURL as exc:
-            raise RefusedError("it redirects to what is no address") from exc
+            raise RefusedError("it redirects to an invalid address") from exc
         if not is_same_origin(url, target):
             raise RefusedError(f"it redirects to another address, {_shown(target)}")
         if method == "POST" and response.status_code not in _KEEPING_METHOD:
@@ -140,7 +140,7 @@ async def whole(response: httpx2.Response, most_bytes: int = MOST_BYTES) -> byte
     """Read a body.
 
     Raises:
-        TooLongError: it is longer.
+        TooLongError: it is longer than the limit.
     """
     body = await beginning(response, most_bytes + 1)
     if len(body) > most_bytes:

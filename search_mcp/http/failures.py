@@ -1,4 +1,4 @@
-"""Failures of HTTP exchanges in words: a clause for an error message, which names the host and not the address."""
+"""Texts of failures of HTTP exchanges: a clause for an error message, which names the host, not the whole address."""
 
 import os
 import re
@@ -17,7 +17,7 @@ CONNECT_SECONDS = 10.0
 """Time limit for a connection, TLS included."""
 MOST_REDIRECTS = 5
 LONGEST_RETRY_AFTER_SECONDS = 300.0
-"""Most time that a server is left alone because it asks for that."""
+"""Longest pause that a server can ask for with `Retry-After`."""
 NEEDS_PASSWORD = "the proxy needs a password"
 
 
@@ -26,7 +26,7 @@ class RefusedError(Exception):
 
 
 class TooLongError(Exception):
-    """The answer is longer than what is read; the text says how long that is."""
+    """The answer is longer than the limit; the text names the limit."""
 
 
 UNSENT = (
@@ -73,7 +73,7 @@ def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
         if isinstance(cause, socket.gaierror):
             return f"the name {host} cannot be resolved: {cause.strerror}"
         if isinstance(cause, ssl.SSLCertVerificationError):
-            remedy = 'if it is of your own network, name its file in "caFile" or SSL_CERT_FILE'
+            remedy = 'if your own network made it, name the CA file in "caFile" or SSL_CERT_FILE'
             return f"the certificate of {host} is not trusted ({cause.verify_message}); {remedy}"
         if isinstance(cause, ssl.SSLError):
             return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
@@ -91,7 +91,7 @@ def _causes(exc: BaseException) -> Iterator[BaseException]:
 
 
 def retry_after(value: str) -> float:
-    """Read the header `Retry-After`: seconds or a date; 0 if there is no time to wait."""
+    """Read the header `Retry-After`: seconds or a date; 0 if it cannot be read or is over."""
     if value.isascii() and value.replace(".", "", 1).isdigit():
         return float(value[:9])
     try:

@@ -1,4 +1,4 @@
-"""Names and texts of others in a sentence of ours: how many of them, and how much of each.
+"""Foreign names and texts, such as those of servers, quoted in our sentences: how many, and how long.
 
 The limits are for sentences in errors, remarks and log lines, which a person or a model reads. Pure.
 """
@@ -27,7 +27,7 @@ def enumerated(names: Collection[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Write a text on one line: of a long reason with an end of stderr the cause, of other long texts both ends."""
+    """Write a text on one line: if it is too long, only the cause where it quotes stderr, else its two ends."""
     line = on_one_line(text).rstrip(".")
     if len(line) > LONGEST_REASON and reasons.STDERR_TAIL_MARK in text:
         line = on_one_line(": ".join(filter(None, reasons.parted(text)))).rstrip(".")
@@ -39,7 +39,7 @@ def shortened(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Write a text on one line, with a space for all that is not printable."""
+    """Write a text on one line, with a space for each character that is not printable."""
     if not text.isprintable():
         text = "".join(each if each.isprintable() else " " for each in text)
     return " ".join(text.split())

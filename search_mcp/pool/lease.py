@@ -1,7 +1,7 @@
 """One client's use of one server of a pool: the backend that the client's calls go to.
 
 Before the client opens, it has a server of its own that is not started; the pool then starts that one, or replaces it
-by one that other clients use. It keeps its server until an edit of the entry ends the lease.
+by one of other clients. It keeps that server until the client leaves, or an edit of the entry ends the lease.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ class Lease:
         self._turns = Turns(config.name, pool.later, self._pass_on, self._is_alone)
         self._tenant = Tenant(client, publish, self._turns)
         self.is_open = self._is_over = False
-        self._left = Left()  # since its end
+        self._left = Left()  # for a successor, once this lease has ended
         self.server = pool.make(config, dependencies)
         self.server.admit(self._tenant)
 
@@ -59,7 +59,7 @@ class Lease:
         self.server.supervisor.recall(self._pool.adapted(opening, self.config))
 
     def open(self, opening: Opening, predecessor: "Lease | None" = None) -> None:
-        """Get a server for this client; it takes over the calls that waited for the one before an edit of the entry."""
+        """Get a server for this client; take over the waiting calls of the lease before an edit."""
         self.is_open, self._tenant.era = True, opening.era
         if predecessor is not None:
             self.server.predecessors.append(predecessor.server)
@@ -76,12 +76,12 @@ class Lease:
             self.submit(turn.call, turn.target)
 
     def take_left(self) -> Left:
-        """Give up what its client had at the server when it left."""
+        """Hand over the subscriptions and waiting calls that the client had at the server when it left."""
         left, self._left = self._left, Left()
         return left
 
     def take_turns(self) -> list[Turn]:
-        """Give up the calls that wait for their turn."""
+        """Hand over the calls that wait for their turn."""
         return self._turns.take()
 
     def submit(self, call: Call, target: str) -> None:
@@ -127,7 +127,7 @@ class Lease:
             self.server.supervisor.roots_changed()
 
     def pause_reading(self) -> None:
-        """Keep news back: the client does not read. The server is read as long as another client of it reads."""
+        """Hold notifications back: the client does not read. The server is read while another client of it reads."""
         self._turns.is_paused = True
         self.server.apply_pause()
 
@@ -168,7 +168,7 @@ class Lease:
         """End the use, because the entry was edited; its waiting calls go to another lease, or are refused."""
         if self._is_alone():
             self.server.supervisor.retire()
-            self.server.key = None  # so it ends at once
+            self.server.key = None  # so it ends at once, without lingering
         self.leave()
 
     def refuse_waiting(self) -> None:

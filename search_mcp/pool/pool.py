@@ -1,7 +1,7 @@
 """The servers of a process, and which clients get the same one.
 
-A client gets a running server if that may be shared and would be started in the same way for it. Otherwise its own is
-started; whether others may use that is decided then, once.
+A client gets a running server if that is shared and would be started in the same way for it. Otherwise its own is
+started; whether other clients may use it is decided then, once.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Pool:
     """All servers of a process, and the task group that runs them."""
 
     def __init__(self, *, is_shared: bool = False) -> None:
-        """`is_shared`: whether the servers may be those of several clients."""
+        """`is_shared`: whether several clients may use the pool."""
         self.later, self.is_shared = later, is_shared
         self.in_common = InCommon()
         self._lists = EqualLists()

@@ -1,7 +1,7 @@
 """One server of a pool and the clients that use it.
 
-Whether clients share it is decided before its start, and holds until it ends. What it shows of itself afterwards, such
-as a question for roots, is recorded for later starts, and gives it to no more clients.
+Whether clients share it is decided before its start, and holds until it ends. A later sign that it keeps
+state, such as a request for roots, is recorded for its later starts; from then on, no new client gets it.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from search_mcp.wire.structs import replace
 log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
-"""Time that a shared server goes on running without a client: as long as a lazy one may be idle."""
+"""Time that a shared server runs on without a client; a lazy server may be idle as long."""
 
 
 class PooledServer:
@@ -40,9 +40,9 @@ class PooledServer:
         self.is_shared = False
         """Whether clients share it, as decided before its start."""
         self.why = ""
-        """The reason; empty before the decision, and where no clients share servers."""
+        """The reason for that; empty before the decision, and in a pool with one client."""
         self.key: bytes | None = None
-        """The digest by which other clients find it; `None` if it is given to no more clients."""
+        """The digest by which new clients find it; `None` if no new client may get it."""
         self.opening: Opening | None = None
         """The opening of the client that it was started for; `None` before."""
         self.was_shared = False
@@ -70,18 +70,18 @@ class PooledServer:
     # Start and end
 
     def judge(self) -> Sharing:
-        """Return by what is known now whether clients may share it."""
+        """Return whether clients may share it, as far as is known now."""
         return sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
 
     def decide(self, opening: Opening, key: bytes | None) -> None:
-        """Decide, before its start for such a client, whether other clients may use it; they find it by the key."""
+        """Decide, before it is started for such a client, whether other clients may use it; they find it by the key."""
         self.supervisor.recall(opening)
         judged = self.judge()
         self.is_shared, self.why = judged.is_shared, judged.why
         self.key = key if judged.is_shared else None
 
     def open(self, opening: Opening) -> None:
-        """Prepare its start for such a client; outside of calls, a shared server can ask no client."""
+        """Prepare its start for such a client; a shared server cannot ask a client anything outside of its calls."""
         self.opening = opening
         caller = None if self.is_shared else opening.caller
         self.supervisor.open(replace(opening, caller=caller, admit_question=self._admit_question))
@@ -118,7 +118,7 @@ class PooledServer:
     # Clients
 
     def admit(self, tenant: Tenant) -> None:
-        """Add a client; if it is not the first, tell it what the others know."""
+        """Add a client; if the server was opened before, publish its lists and state to the client."""
         self.tenants[tenant] = None
         if self.opening is None:
             return
@@ -172,7 +172,7 @@ class PooledServer:
         """Record a question that shows that clients must not share the server.
 
         Raises:
-            ProtocolError: the server asks for roots, and clients share it.
+            ProtocolError: a legacy server asks for roots, and clients share it.
         """
         if ask is not Ask.ROOTS and call is not None:
             return
@@ -181,10 +181,10 @@ class PooledServer:
         self._close_if_private()
         # A modern server is given the roots of the client of the call, with the call.
         if ask is Ask.ROOTS and self.is_shared and self.supervisor.era is not Era.MODERN:
-            raise invalid_request("Invalid Request: several clients share this server, and it gets no roots of one")
+            raise invalid_request("Invalid Request: several clients share this server, so it gets no roots")
 
     def _close_if_private(self) -> None:
-        """Give the server to no more clients if they would not share it by what is known now."""
+        """Give the server to no new client if it must not be shared, as far as is known now."""
         if self.key is not None and not self.judge().is_shared:
             self.key = None
 

@@ -1,7 +1,7 @@
 """Which clients of a shared server its news are for.
 
-Lists and states are for all clients, whose gateways choose. A message that may contain words of another client's call
-is for no client: it is neither guessed nor given to all.
+Lists and states are for all clients, whose gateways filter them. A message that may belong to the call of any of
+several clients is for none of them.
 """
 
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from search_mcp.wire import payload
 
 
 class Callers:
-    """The clients that called on one connection, as far as it matters: none, one or several."""
+    """Whether no client, one client or several clients have called on one connection."""
 
     def __init__(self) -> None:
         self.only: Tenant | None = None
@@ -26,7 +26,7 @@ class Callers:
             self.only, self.are_none = tenant if self.are_none else None, False
 
     def forget(self, tenant: Tenant) -> None:
-        """Record that a client left; it counts as a caller still."""
+        """Record that a client left; it still counts as a caller."""
         if self.only is tenant:
             self.only = None
 

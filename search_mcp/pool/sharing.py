@@ -1,8 +1,8 @@
 """Which clients may use the same server process, or the same connection to a remote server.
 
 Two clients share a server if it is started in the same way for both (`launch_key`), and if it was known before its
-start to keep nothing between calls (`judge`). What a server keeps inside, such as a browser or an active project, no
-message shows.
+start to keep nothing between calls (`judge`). No message shows the
+state inside a server, such as a browser or an active project.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ KEEPS_NOTHING = (
     f"it is opened in revision {names.MODERN[0]} and keeps nothing between calls; clients for which it is opened in an "
     "older revision do not share it"
 )
-"""The reason for which a server may be shared that is opened in the modern era."""
+"""The reason why clients share a server that is opened in the modern era."""
 SHARED_LATER = "it was started before its revision was known; clients that connect from now on can share it"
 
 
@@ -56,7 +56,7 @@ def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Shari
 
 
 def why_apart(openings: Sequence[Opening]) -> str:
-    """Write why clients have several processes of a server that they may share, from the opening of each process."""
+    """Write why a server that clients may share has several processes, from the opening of each process."""
     revisions = sorted({each.revision for each in openings})
     if len(revisions) > 1:
         return f"the clients speak different revisions ({', '.join(revisions)})"

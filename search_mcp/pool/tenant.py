@@ -1,4 +1,4 @@
-"""One client of a server, as the server sees it: the calls that it has there, and the news that it gets."""
+"""One client of a server: its calls there, and the notifications that it gets."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,7 +9,7 @@ from search_mcp.pool.turns import KeptNews, Turns
 
 
 class Client(Protocol):
-    """A client, as far as its servers ask about it; calls name it as the session of their caller."""
+    """A client as its servers use it; it is also the `caller.session` of its calls."""
 
     def has_task(self, server: str, task: str) -> bool:
         """Return whether a task of a server, by the server's own id, is this client's."""
@@ -42,5 +42,5 @@ class Tenant:
 
     @property
     def awaits_log_messages(self) -> bool:
-        """Whether calls are with the server that it may send log messages for; those of a legacy client want all."""
+        """Whether the server has calls of this client that want log messages; all calls of a legacy client do."""
         return self.turns.has_calls_with_log_level if self.era is Era.MODERN else self.turns.has_calls

@@ -1,7 +1,7 @@
 """One client's calls and news of a server that it shares with other clients.
 
-Decides how many of its calls are with the server at once, so that other clients' calls do not wait behind all of them,
-and which news are kept for a client that does not read. Both are bounded, and no call waits for another one for ever.
+Decides how many of its calls are sent to the server at once, so that other clients' calls do not wait for all of them,
+and which news are kept for a client that does not read. Both are limited, and no call waits for another one for ever.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ rely on receiving the `notifications/tasks/status` notification, as it is option
 
 
 class Turns:
-    """The calls of one client that are with a shared server, or wait for their turn."""
+    """The calls of one client that a shared server has, or that wait for their turn."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Turns:
         pass_on: Callable[[Call, str], None],
         is_alone: Callable[[], bool],
     ) -> None:
-        """`is_alone` returns whether the server has no other client now; then it is always the client's turn."""
+        """`is_alone` returns whether the server has no other client now; then no call waits."""
         self._server, self._later, self.pass_on, self._is_alone = server, later, pass_on, is_alone
         self.is_paused = False
         """Whether the client does not read; then no more of its calls are passed on."""
         self._waiting: dict[Turn, None] = {}
         self._passed = 0  # calls that are with the server
-        self._with_log_level = 0  # calls of them with a log level of their own
+        self._with_log_level = 0  # those of them with a log level of their own
         self._allowed = WINDOW
         self._has_ended = False  # whether a call ended since the last look
         self._stop_timer: Callable[[], None] | None = None
@@ -97,7 +97,7 @@ class Turns:
         return taken
 
     def withdraw(self, turn: "Turn") -> None:
-        """Let a call wait no longer."""
+        """Remove a call that waits."""
         self._waiting.pop(turn, None)
 
     def end(self, turn: "Turn") -> None:
@@ -159,12 +159,12 @@ class Turn(Struct, eq=False):
             self.call.report(progress)
 
     def withdraw(self, _reason: Reason) -> None:
-        """Let the call wait no longer."""
+        """Remove the call from those that wait."""
         self.turns.withdraw(self)
 
 
 class KeptNews:
-    """News for a client that does not read: of each subject the newest."""
+    """News for a client that does not read: the newest about each subject."""
 
     def __init__(self) -> None:
         self._by_subject: BoundedDict[tuple[object, ...], News] = BoundedDict(MOST_NEWS)

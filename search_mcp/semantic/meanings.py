@@ -1,9 +1,9 @@
-"""The meanings of queries for the search, from the process that makes vectors.
+"""The meanings of queries, computed for the search by the vector process.
 
 The meaning of a query is its similarity to each tool, as `search/meaning` defines it.
 
-A search never waits long: without an answer in time, or without a process, it has no meaning and ranks by words. The
-process is started by the first query, and again by the next one after it ended because it was idle.
+A search never waits long: without an answer in time, or without a process, it ranks by words alone. The process
+starts with the first query. If it has ended because it was idle, the next query starts it again.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ log = logging.getLogger(__name__)
 PATIENCE_SECONDS = 0.15
 """Time that a search of a client waits for the meaning of its query."""
 MOST_MISSING = 0.1
-"""Share of the texts that may be without a vector; before that, the tools that have one would be preferred."""
+"""Largest share of texts without a vector; with more, the tools that have a vector would be preferred."""
 MOST_UNANSWERED = 16
-"""Queries to which the process owes an answer; it would answer further ones too late for their searches."""
+"""Most queries that the process has not answered; it would answer more of them too late for their searches."""
 RETRY_SECONDS = 60.0
-"""Time after a failure in which no process is started."""
+"""Time after a failure before another process is started."""
 
 
 _ANSWER: Any = Compared | Problem | Failure
@@ -42,7 +42,7 @@ Use = Callable[[Meaning | None], None]
 Stop = Callable[[], None]
 Give = Callable[[Local | Address | None], None]
 Opening = Callable[[Give], None]
-"""Gives the first line of the process, now or later; `None` if there is none, for a reason that was logged."""
+"""Gives the first line for the process, now or later; `None` if it cannot start, after the reason was logged."""
 
 
 class Comparable(Protocol):
@@ -60,7 +60,7 @@ class Comparable(Protocol):
 
 
 class Similarities(Mapping[str, float]):
-    """The similarities of one query by name, of which few are looked up; those without a vector are missing."""
+    """The similarities of one query by name, each found only when looked up; texts without a vector are missing."""
 
     def __init__(self, positions: Mapping[str, int], numbers: Sequence[float]) -> None:
         self._positions, self._numbers = positions, numbers
@@ -79,7 +79,7 @@ class Similarities(Mapping[str, float]):
 
 
 class _Sent:
-    """The texts of a catalogue as the process has them: its number, and the names in the order of the texts."""
+    """The texts of a catalogue as they were sent: the catalogue's number, and the names in the order of the texts."""
 
     def __init__(self, number: int, version: int, names: Sequence[str]) -> None:
         self.number, self.version, self.names = number, version, names
@@ -100,17 +100,17 @@ class Meanings:
         """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
         self.users = 0
         self.problem = ""
-        """The reason why queries have no meaning now; empty if there is none, or none is known."""
+        """The reason why queries have no meaning now; empty if they have one, or if no reason is known."""
         self._command, self._opening, self._later = command, opening, later
         self._from_thread, self._clock = from_thread, clock
-        self._first: Local | Address | None = None  # line of the process
+        self._first: Local | Address | None = None  # line for the process
         self._is_opening = self._has_ended = False
         self._running: VectorProcess | None = None
         self._sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()  # to that process
         self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
         self._unanswered: set[int] = set()
         self._numbers, self._catalogues = itertools.count(1), itertools.count(1)
-        self._not_before = -math.inf  # a process is started
+        self._not_before = -math.inf  # earliest time to start a process
         self._reported = ""
 
     @property
@@ -130,13 +130,13 @@ class Meanings:
                 use(None)
 
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
-        # A command line may have bytes that are no text.
+        # A command line may have bytes that are not UTF-8.
         text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
         running.send(Query(number, sent.number, text, POOL))
         self._unanswered.add(number)
 
     def end(self) -> None:
-        """End the process, and start none later; queries that wait get no meaning."""
+        """End the process, and start no other; queries that wait get no meaning."""
         self._has_ended = True
         self._end_process()
 
@@ -221,7 +221,7 @@ class Meanings:
         """Return the meaning of a query that waits; `None` without one, or if too few texts have a vector.
 
         Raises:
-            ValueError: it is no answer for the texts of the query.
+            ValueError: the answer is for other texts than those of the query.
         """
         waiting = self._waiting.get(answer.number)
         return None if waiting is None else _meaning(answer, waiting[2])
@@ -237,7 +237,7 @@ class Meanings:
             log.warning("! search by meaning: %s; tools may be ranked by words alone", why)
 
     def _forget(self) -> None:
-        """Answer what waits, and start another process with the next query."""
+        """Answer the queries that wait; the next query starts another process."""
         self._running = None
         waiting, self._waiting = self._waiting, {}
         for use, stop_timer, _ in waiting.values():

@@ -1,7 +1,7 @@
-"""Answers under way.
+"""Pending answers.
 
-A request passes several places on its way. Each of them may change the outcome, wait for something, or need to know of
-the end, and its sender may cancel it at any time. All of this is kept in one object, which travels with the request.
+Several parts of the program handle a request. Each of them may change the outcome, wait for something, or act at the
+end, and the sender may cancel the request at any time. One object, passed along with the request, records all of this.
 """
 
 import logging
@@ -20,21 +20,21 @@ def _nothing(_reason: Reason) -> None:
 
 
 class Pending(Struct, Generic[T], eq=False):
-    """An answer under way: it is given once, by calling this object, or never if it is cancelled before.
+    """A pending answer: given once, by calling this object, or never if it is cancelled before.
 
-    While it is under way, it and the work for it refer to each other. At the end it drops every reference, so that
+    Until then, it and the work for it refer to each other. At the end it drops every reference, so that
     finished requests leave nothing to the garbage collector.
     """
 
     answer: Callable[[T], None] | None
-    """Takes the answer; `None` once that was given, or is no longer wanted."""
+    """Takes the answer; `None` after the answer or a cancellation."""
     cancel_work: Cancel = _nothing
-    """Cancels what the answer waits for now; set before that begins."""
+    """Cancels the work that the answer waits for now; set before that work begins."""
     steps: list[Callable[[T | None], T | None]] = field(default_factory=list)
-    """The steps that an outcome passes through, the newest first; a cancellation passes them as `None`. A step returns
-    the outcome, changed or not, or `None` if more work has to be done for the answer."""
+    """The steps that an outcome passes through, the newest first; at a cancellation, they get `None`. A step
+    returns the outcome, changed or not, or `None` if the answer needs more work first."""
     ends: list[Callable[[T | None], None]] = field(default_factory=list)
-    """Functions that are called at the end, the newest first: with the answer, after it was given, or with `None`."""
+    """Functions that are called at the end, the newest first: with the answer given, or `None` if cancelled."""
 
     @property
     def is_over(self) -> bool:
@@ -83,7 +83,7 @@ class Pending(Struct, Generic[T], eq=False):
 
 
 def unheard() -> Pending[Any]:
-    """Make the answer of a request whose answer is of no interest."""
+    """Return a pending answer that is ignored."""
     return Pending(_ignore)
 
 

@@ -26,7 +26,7 @@ REDIRECTS = [
     (307, "file:///etc/passwd", "it redirects to another address, file:/etc/passwd"),
     (307, "//other.example/mcp", "it redirects to another address, http://other.example/mcp"),
     (303, "/other", "it redirects a POST with HTTP status 303, which would lose it"),
-    (307, "http://x:port/", "it redirects to what is no address"),
+    (307, "http://x:port/", "it redirects to an invalid address"),
     (307, "http://127.0.0.1:99999999/", "it redirects to another address, http://127.0.0.1:99999999/"),
 ]
 

@@ -219,7 +219,7 @@ def test_the_certificate_of_a_private_authority(
 ) -> None:
     reason = why(secure.url)
     assert reason.startswith("cannot be asked: the certificate of 127.0.0.1 is not trusted (")
-    assert reason.endswith('; if it is of your own network, name its file in "caFile" or SSL_CERT_FILE')
+    assert reason.endswith('; if your own network made it, name the CA file in "caFile" or SSL_CERT_FILE')
     authority.cert_pem.write_to_path(str(tmp_path / "corp.pem"))
     with to(secure.url, ca_file=str(tmp_path / "corp.pem")) as client:
         assert client.post(BODY).status == 200
