@@ -1,5 +1,6 @@
 """Answers of `search_tools`: ways of asking, bad input, size, and a catalogue that changes."""
 
+import itertools
 import json
 import statistics
 import time
@@ -317,11 +318,17 @@ def test_a_server_that_leaves_is_not_found() -> None:
 
 
 def test_a_new_configuration_indexes_only_the_servers_that_changed() -> None:
-    search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    search.steps()
-    search.known = {**search.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}
-    assert search.own.finders["tools"].advance() is False  # one server, in one step
-    assert search.names("zebra") == ["b.cook"]
+    def steps_after(changed: str) -> int:
+        search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+        search.steps()
+        index: Any = search.own.finders["tools"]
+        index._clock = itertools.count().__next__  # each look at it ends a slice
+        search.known = {**search.facts("abc"), **search.facts(changed, "A zebra's kitchen")}
+        steps = search.steps()
+        assert search.names("zebra") == [name for name in ("a.bake", "b.cook", "c.fry") if name[0] in changed]
+        return steps
+
+    assert steps_after("") < steps_after("b") < steps_after("abc")
 
 
 def test_a_title_that_becomes_known_later_is_searched() -> None:
