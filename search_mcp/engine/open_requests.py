@@ -13,10 +13,13 @@ from search_mcp.engine.lines import Json, messages
 LOST = -32000
 INITIALIZE = "initialize"
 INITIALIZED = "notifications/initialized"
+OPENINGS = (INITIALIZE, "server/discover")
 LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 LISTS = ("tools", "prompts", "resources")
+MOST_REPEATED = 3
+"""Engines that may be lost while they open a client, before it gets an error: the fault may be in what it sends."""
 
 
 class OpenRequests:
@@ -24,35 +27,57 @@ class OpenRequests:
 
     def __init__(self) -> None:
         self._methods: dict[object, str] = {}  # by id
-        self._initialize = b""  # its line; empty if it was answered with `ENGINE_LOST`
+        self._initialize = b""  # its line; empty while no engine has it
+        self._openings: dict[object, bytes] = {}  # the lines of open requests that open a client, by id
+        self._repeated = 0
 
     def __repr__(self) -> str:
         return f"<OpenRequests {len(self._methods)}>"
 
     def asked(self, line: bytes) -> None:
         """Record a line of the client."""
-        for message in messages(line):
+        together = messages(line)
+        for message in together:
             method, identifier = message.get("method"), _as_id(message.get("id"))
             if not isinstance(method, str):
                 continue  # an answer to a question
             if identifier is not None:
                 self._methods[identifier] = method
+                if method in OPENINGS and len(together) == 1:
+                    self._openings[identifier] = line
                 if method == INITIALIZE:
                     self._initialize = line
             elif method == CANCELLED and isinstance(params := message.get("params"), dict):
-                self._methods.pop(_as_id(params.get("requestId")), None)
+                self._close(_as_id(params.get("requestId")))
 
     def answered(self, line: bytes) -> None:
         """Record a line of the engine."""
         for message in messages(line):
             if "method" not in message:
-                self._methods.pop(_as_id(message.get("id")), None)
+                self._close(_as_id(message.get("id")))
+
+    def _close(self, identifier: object) -> None:
+        self._methods.pop(identifier, None)
+        self._openings.pop(identifier, None)
+
+    def repeat(self) -> list[bytes]:
+        """Close the open requests that open a client, without an answer; return their lines, for the next engine."""
+        if not self._openings or self._repeated == MOST_REPEATED:
+            return []
+        self._repeated += 1
+        self._forget_opening()
+        repeated, self._openings = self._openings, {}
+        self._methods = {each: method for each, method in self._methods.items() if each not in repeated}
+        return list(repeated.values())
+
+    def _forget_opening(self) -> None:
+        if INITIALIZE in self._methods.values():
+            self._initialize = b""
 
     def lose(self, reason: str) -> bytes:
         """Close all open requests; return the answers to them."""
-        lost, self._methods = self._methods, {}
-        if INITIALIZE in lost.values():
-            self._initialize = b""
+        self._forget_opening()
+        lost, self._methods, self._openings = self._methods, {}, {}
         return b"".join(
             _end_of_stream(each) if method == LISTEN else _failure(each, reason, may_have_run=True)
             for each, method in lost.items()

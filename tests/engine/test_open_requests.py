@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from search_mcp.engine.open_requests import OpenRequests, changes, refusal
+from search_mcp.engine.open_requests import MOST_REPEATED, OpenRequests, changes, refusal
 
 Json = dict[str, Any]
 OPENING: Json = {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "x": {"kept": 1}}}
@@ -26,6 +26,9 @@ class Talk:
 
     def lost(self) -> list[Any]:
         return values(self._open.lose("lost"))
+
+    def repeated(self) -> list[Any]:
+        return values(b"".join(self._open.repeat()))
 
     def opening(self) -> list[Json]:
         return values(self._open.opening())
@@ -80,11 +83,24 @@ def test_the_next_engine_is_opened_like_the_lost_one() -> None:
     assert talk.opening() == [OPENING, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
 
 
-def test_an_initialize_that_was_lost_is_sent_again_by_the_client_only() -> None:
+@pytest.mark.parametrize("method", ["initialize", "server/discover"])
+def test_a_request_that_opens_a_client_goes_to_the_next_engine_some_times(method: str) -> None:
+    opening, talk = {**OPENING, "method": method}, Talk()
+    for _ in range(MOST_REPEATED):
+        talk.says(opening, {"id": 1, "method": "tools/call"})
+        assert talk.repeated() == [opening]
+        assert (talk.opening(), talk.lost()) == ([], [failure(1)])
+    talk.says(opening)
+    assert (talk.repeated(), talk.lost(), talk.opening()) == ([], [failure(0)], [])
+
+
+def test_an_opening_is_not_repeated_with_a_call_or_after_its_end() -> None:
     talk = Talk()
+    talk.says([OPENING, {"id": 1, "method": "tools/call"}])
+    assert (talk.repeated(), talk.lost()) == ([], [failure(0), failure(1)])
     talk.says(OPENING)
-    assert talk.lost() == [failure(0)]
-    assert talk.opening() == []
+    talk.hears({"id": 0, "result": {}})
+    assert talk.repeated() == []
 
 
 def test_a_modern_client_is_told_to_listen_again() -> None:

@@ -257,6 +257,15 @@ def test_another_engine_is_opened_like_the_lost_one_and_the_client_is_told_of_ch
     assert bench.hears()["id"] == 1
 
 
+def test_a_client_that_no_engine_has_opened_yet_is_opened_by_the_next_one(bench: Bench, engines: list[Engine]) -> None:
+    bench.says(OPENING)
+    engines[0].hears()
+    engines[0].dies()
+    assert engines[1].hears()["method"] == "initialize"
+    engines[1].says(ANSWER)
+    assert bench.hears()["result"] == ANSWER["result"]
+
+
 def test_a_message_is_refused_if_the_engine_that_is_opened_for_it_ends(bench: Bench, engines: list[Engine]) -> None:
     bench.says(OPENING)
     engines[0].hears()

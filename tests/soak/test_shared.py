@@ -99,8 +99,9 @@ def rages(folder: Path, seed: int) -> None:
                 faults[_fault(home, calls, chance)] += 1
         for each in callers:
             each.join(SECONDS)
-            if each.failure is not None:
-                raise each.failure
+        failures = [each.failure for each in callers if each.failure is not None]
+        if failures:  # the first one kills the other clients
+            raise BaseExceptionGroup("clients failed", failures)
     ran = Counter(calls.read_text().split())
     assert max(ran.values()) == 1, "a call was run twice"
     for each in callers:
