@@ -249,9 +249,17 @@ def test_a_command_finds_tools_by_their_meaning(house: House) -> None:
     with house.serves({"one": DRAW}) as run:
         run.opens()
         names = Searcher(run).until_found()
-        done = run.types("search", "--config", str(run.config), "--json", "--explain", QUERY)
-    (first, *_) = found = json.loads(done.stdout)["tools"]
+        found: list[Any] = []
+
+        def finds() -> bool:
+            """Search by a command; after some seconds, it does not wait longer for the process that makes vectors."""
+            done = run.types("search", "--config", str(run.config), "--json", "--explain", QUERY)
+            found[:] = json.loads(done.stdout)["tools"]
+            return bool(found)
+
+        run.waits_until(finds)
     assert [each["name"] for each in found] == names
+    first = found[0]
     meaning = first["explanation"]["meaning"]
     assert meaning["score"] == pytest.approx(meaning["factor"] * meaning["similarity"], rel=1e-3)
     assert meaning["score"] == first["explanation"]["score"] > 0
