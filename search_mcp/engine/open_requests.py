@@ -13,13 +13,14 @@ from search_mcp.engine.lines import Json, messages
 LOST = -32000
 INITIALIZE = "initialize"
 INITIALIZED = "notifications/initialized"
-OPENINGS = (INITIALIZE, "server/discover")
 LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 LISTS = ("tools", "prompts", "resources")
+REPEATABLE = {INITIALIZE, "server/discover", "resources/templates/list", *(f"{each}/list" for each in LISTS)}
+"""Requests that may be carried out twice. A client sends them once; without their answers, it has no tools."""
 MOST_REPEATED = 3
-"""Engines that may be lost while they open a client, before it gets an error: the fault may be in what it sends."""
+"""Engines that may be lost in turn before such a request gets an error: the fault may be in the request."""
 
 
 class OpenRequests:
@@ -28,8 +29,8 @@ class OpenRequests:
     def __init__(self) -> None:
         self._methods: dict[object, str] = {}  # by id
         self._initialize = b""  # its line; empty while no engine has it
-        self._openings: dict[object, bytes] = {}  # the lines of open requests that open a client, by id
-        self._repeated = 0
+        self._repeatable: dict[object, bytes] = {}  # the lines of open requests that may be repeated, by id
+        self._repeated = 0  # since the last answer
 
     def __repr__(self) -> str:
         return f"<OpenRequests {len(self._methods)}>"
@@ -43,8 +44,8 @@ class OpenRequests:
                 continue  # an answer to a question
             if identifier is not None:
                 self._methods[identifier] = method
-                if method in OPENINGS and len(together) == 1:
-                    self._openings[identifier] = line
+                if method in REPEATABLE and len(together) == 1:
+                    self._repeatable[identifier] = line
                 if method == INITIALIZE:
                     self._initialize = line
             elif method == CANCELLED and isinstance(params := message.get("params"), dict):
@@ -55,18 +56,19 @@ class OpenRequests:
         for message in messages(line):
             if "method" not in message:
                 self._close(_as_id(message.get("id")))
+                self._repeated = 0
 
     def _close(self, identifier: object) -> None:
         self._methods.pop(identifier, None)
-        self._openings.pop(identifier, None)
+        self._repeatable.pop(identifier, None)
 
     def repeat(self) -> list[bytes]:
-        """Close the open requests that open a client, without an answer; return their lines, for the next engine."""
-        if not self._openings or self._repeated == MOST_REPEATED:
+        """Close the open requests that may be repeated, without an answer; return their lines, for the next engine."""
+        if not self._repeatable or self._repeated == MOST_REPEATED:
             return []
         self._repeated += 1
         self._forget_opening()
-        repeated, self._openings = self._openings, {}
+        repeated, self._repeatable = self._repeatable, {}
         self._methods = {each: method for each, method in self._methods.items() if each not in repeated}
         return list(repeated.values())
 
@@ -77,7 +79,7 @@ class OpenRequests:
     def lose(self, reason: str) -> bytes:
         """Close all open requests; return the answers to them."""
         self._forget_opening()
-        lost, self._methods, self._openings = self._methods, {}, {}
+        lost, self._methods, self._repeatable = self._methods, {}, {}
         return b"".join(
             _end_of_stream(each) if method == LISTEN else _failure(each, reason, may_have_run=True)
             for each, method in lost.items()

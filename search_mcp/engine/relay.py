@@ -260,8 +260,8 @@ class Relay:
             self._tell(b"\n")
         if self._is_inside_line:
             self._is_inside_line, self._refusal = False, ENGINE_LOST
-        elif not self._unsent:  # else their place among the lines is taken
-            self._unsent.extend(Piece(line, line) for line in self._open_requests.repeat())
+        else:  # before what the client has said since
+            self._unsent.extendleft(Piece(line, line) for line in reversed(self._open_requests.repeat()))
         self._tell(self._open_requests.lose(ENGINE_LOST))
 
     # To the client

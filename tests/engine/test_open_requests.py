@@ -83,8 +83,8 @@ def test_the_next_engine_is_opened_like_the_lost_one() -> None:
     assert talk.opening() == [OPENING, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
 
 
-@pytest.mark.parametrize("method", ["initialize", "server/discover"])
-def test_a_request_that_opens_a_client_goes_to_the_next_engine_some_times(method: str) -> None:
+@pytest.mark.parametrize("method", ["initialize", "server/discover", "tools/list"])
+def test_a_request_that_a_client_sends_once_goes_to_the_next_engine_some_times(method: str) -> None:
     opening, talk = {**OPENING, "method": method}, Talk()
     for _ in range(MOST_REPEATED):
         talk.says(opening, {"id": 1, "method": "tools/call"})
@@ -92,6 +92,9 @@ def test_a_request_that_opens_a_client_goes_to_the_next_engine_some_times(method
         assert (talk.opening(), talk.lost()) == ([], [failure(1)])
     talk.says(opening)
     assert (talk.repeated(), talk.lost(), talk.opening()) == ([], [failure(0)], [])
+    talk.says(opening, {"id": 2, "method": "ping"})
+    talk.hears({"id": 2, "result": {}})  # this engine works
+    assert talk.repeated() == [opening]
 
 
 def test_an_opening_is_not_repeated_with_a_call_or_after_its_end() -> None:

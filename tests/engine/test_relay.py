@@ -266,6 +266,21 @@ def test_a_client_that_no_engine_has_opened_yet_is_opened_by_the_next_one(bench:
     assert bench.hears()["result"] == ANSWER["result"]
 
 
+def test_a_list_of_a_lost_engine_comes_from_the_next_one(bench: Bench, engines: list[Engine]) -> None:
+    bench.says(OPENING)
+    engines[0].hears()
+    engines[0].says(ANSWER)
+    bench.hears()
+    bench.says({"id": 1, "method": "tools/list"})
+    engines[0].hears()
+    engines[0].dies()
+    opens_as_before(engines[1])
+    assert engines[1].hears()["method"] == "tools/list"
+    engines[1].says({"id": 1, "result": {"tools": []}})
+    assert bench.hears()["method"] == "notifications/tools/list_changed"
+    assert bench.hears()["result"] == {"tools": []}
+
+
 def test_a_message_is_refused_if_the_engine_that_is_opened_for_it_ends(bench: Bench, engines: list[Engine]) -> None:
     bench.says(OPENING)
     engines[0].hears()
