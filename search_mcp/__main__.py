@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from search_mcp.collector import NEW_OBJECTS, THRESHOLDS
 from search_mcp.fronts.standard_streams import missing
@@ -58,45 +58,54 @@ def _run(arguments: Sequence[str] | None, is_complete: bool) -> int:
     elif serves and HELP_OPTIONS & {*arguments}:
         serves, arguments = False, ["serve", "--help"]
     if not serves or COMPLETION_VARIABLE in os.environ:
-        gc.set_threshold(NEW_OBJECTS)  # a command ends before there is much garbage
-        from search_mcp.cli import main
-
-        return main(arguments)
+        return _run_command(arguments)
     arguments = arguments[1:] if arguments[:1] == ["serve"] else arguments
-    shared = _serve_shared(arguments) if is_complete else None
-    return serve_alone(arguments) if shared is None else shared
+    from search_mcp.engine.setting import plain_options
+
+    options = plain_options(arguments)
+    if options is None:  # another form, or a mistake
+        return _run_command(["serve", *arguments])
+    shared = _serve_shared(options) if is_complete else None
+    return serve_alone(options) if shared is None else shared
 
 
-def _serve_shared(arguments: Sequence[str]) -> int | None:
+def _run_command(arguments: Sequence[str]) -> int:
+    gc.set_threshold(NEW_OBJECTS)  # a command ends before there is much garbage
+    from search_mcp.cli import main
+
+    return main(arguments)
+
+
+def _serve_shared(options: Mapping[str, str]) -> int | None:
     """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
     from search_mcp.engine import setting
 
-    options = setting.plain_options(arguments)
-    if options is None or (file := setting.shared_file(options, os.environ)) is None:
+    if (file := setting.shared_file(options, os.environ)) is None:
         return None
     from search_mcp.engine import relay
 
     return relay.run(options, file, WAITING if os.isatty(0) else "")
 
 
-def serve_alone(arguments: Sequence[str]) -> int:
-    """Run `serve` with an engine of its own; `arguments` are its options."""
+def serve_alone(options: Mapping[str, str]) -> int:
+    """Run `serve` with an engine of its own."""
     gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
         from search_mcp.catalog.profiles import BY_NAME
-        from search_mcp.serve_options import parse
-
-        options = parse(arguments, BY_NAME)
-        if os.isatty(0):
-            sys.stderr.write(WAITING)
         from search_mcp.fronts.serve import run
+        from search_mcp.logs import LEVELS
 
         gc.freeze()
     finally:
         gc.enable()
+    client, level = options.get("--client"), options.get("--log-level")
+    if (client is not None and client not in BY_NAME) or (level is not None and level not in LEVELS):
+        return _run_command(["serve", *(word for option in options.items() for word in option)])
+    if os.isatty(0):
+        sys.stderr.write(WAITING)
     gc.set_threshold(*THRESHOLDS)
-    profile = BY_NAME[options.client] if options.client else None
-    return run(options.config, profile, options.log_level, options.servers)
+    profile = BY_NAME[client] if client is not None else None
+    return run(options.get("--config"), profile, level, options.get("--servers"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LEVELS = ("debug", "info", "warning", "error")
 WAITING_LINES = 10_000
 """Lines that may wait while stderr is not read."""
 LONGEST_TEXT = 8192

@@ -19,6 +19,7 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.fronts.serve import run
+from search_mcp.logs import LEVELS
 from search_mcp.model.errors import ConfigError
 
 NAME = "search-mcp"
@@ -73,6 +74,8 @@ def _misuse(exc: typer.TyperException, words: Sequence[str]) -> str:
     message = exc.format_message().rstrip(".")
     if command == f"{NAME} add" and hasattr(exc, "option_name") and "--" not in words:
         return f"{message}; put -- before the command, as in: {NAME} add NAME -- npx -y PACKAGE"
+    if command == f"{NAME} serve" and message.startswith("No such option"):  # it may be meant for another command
+        return f"{message}; options go after the command, see {NAME} --help"
     return f"{message}{' ' if message.endswith('?') else '; '}see {command} --help"
 
 
@@ -98,6 +101,8 @@ def serve(
     ] = None,
 ) -> int:
     """Run the MCP server on stdio (default when started by a client)."""
+    if log_level not in (None, *LEVELS):
+        raise typer.BadParameter(f"there is no log level {log_level!r}; the levels are {', '.join(LEVELS)}")
     return run(options.config, options.profile, log_level, options.servers)
 
 

@@ -36,6 +36,7 @@ from search_mcp.fronts.ending_signals import TERMINATION_SECONDS
 from search_mcp.fronts.serve import SILENCE_SECONDS, Client, attend
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
+from search_mcp.logs import LEVELS
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
 from search_mcp.pool.pool import Pool
@@ -52,7 +53,6 @@ SPARE_FILES = 64
 """Files that this process must be able to open to take another client: pipes for it and for a dozen servers."""
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
-LOG_LEVELS = (None, "debug", "info", "warning", "error")
 
 _Read = TypeVar("_Read")
 
@@ -249,7 +249,7 @@ class Host:
         variables = first["variables"]
         profile_name = first["client"]
         is_known = profile_name is None or profile_name in BY_NAME
-        if not is_known or first["log_level"] not in LOG_LEVELS:
+        if not is_known or first["log_level"] not in (None, *LEVELS):
             connection.refuse("an option has an unknown value", misconfigured=True)
             return
         opened = await _read(partial(open_configuration, first, variables), connection)

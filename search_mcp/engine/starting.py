@@ -30,7 +30,8 @@ _OWN_PROGRAM = """
 import sys
 sys.path.append(sys.argv.pop(1))
 from search_mcp.__main__ import serve_alone
-sys.exit(serve_alone(sys.argv[1:]))
+from search_mcp.engine.setting import plain_options
+sys.exit(serve_alone(plain_options(sys.argv[1:])))
 """
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120
 

@@ -43,8 +43,9 @@ def test_help_and_version(place: Place) -> None:
     ("words", "complaint"),
     [
         (["chekc"], ["'chekc'", "Did you mean 'check'?"]),
-        (["--json", "list"], ["unrecognized arguments: --json list", "options go after the command"]),
-        (["serve", "--client", "cursr"], ["'cursr'", "cursor", "search-mcp --help"]),
+        (["--json", "list"], ["--json", "options go after the command", "search-mcp --help"]),
+        (["serve", "--client", "cursr"], ["'cursr'", "cursor", "search-mcp serve --help"]),
+        (["--log-level", "loud"], ["'loud'", "debug, info, warning, error"]),
         (["list", "--jsno"], ["--jsno", "--json", "search-mcp list --help"]),
         (["describe"], ["Missing argument", "NAME"]),
         (["search", "x", "--limit", "0"], ["--limit", "1"]),

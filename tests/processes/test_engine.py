@@ -328,7 +328,7 @@ def test_clients_of_two_builds_have_an_engine_each(tmp_path: Path) -> None:
         shutil.copytree(Path(search_mcp.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
         with home.client() as old:
             old.opens()
-            os.utime(package / "serve_options.py", (0, 0))
+            os.utime(package / "collector.py", (0, 0))
             with home.client() as new:
                 new.opens()
                 assert len({each["build"] for each in home.engines()}) == 2

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from processes.conftest import Serve
 from processes.run import server
 from search_mcp.__main__ import main
@@ -95,6 +93,5 @@ def test_messages_that_came_with_a_search_are_answered_before_the_search_is_load
 
 
 def test_a_wrong_command_line_leaves_the_collector_on() -> None:
-    with pytest.raises(SystemExit):
-        main(["--nonsense"])
+    assert main(["--client", "nonsense"]) == 2
     assert gc.isenabled()
