@@ -1,8 +1,8 @@
 """The accepted definitions of each server: a folder with one record a server.
 
 Decides when a record is read and written. A record that cannot be used accepts nothing. `pin_records` decides what
-counts as a change; it is loaded with the first list, not at the start. Several processes share the folder; a lock lets
-one at a time change a record. Everything here may block and is called in a thread.
+counts as a change. Several processes share the folder; a lock lets one at a time change a record. Everything here may
+block and is called in a thread.
 """
 
 import hashlib

@@ -99,6 +99,7 @@ class Meanings:
     ) -> None:
         """`from_thread` runs a function in the event loop, for a thread; the `command` starts the process."""
         self.users = 0
+        """The number of clients whose searches use them; at zero, the process is ended."""
         self.problem = ""
         """The reason why queries have no meaning now; empty if they have one, or if no reason is known."""
         self._command, self._opening, self._later = command, opening, later
