@@ -28,8 +28,8 @@ class Connection(asyncio.Protocol):
         """`on_hello` is called with the first line."""
         self._on_hello = on_hello
         self._first = bytearray()
-        self._outlet: WriteBuffer | None = None
-        self._transport: asyncio.Transport | None = None
+        self._outlet: WriteBuffer
+        self._transport: asyncio.Transport
         self._deadline: asyncio.TimerHandle | None = None
         self._our_ends: tuple[PipeReader | PipeWriter, ...] = ()
         self._their_ends: tuple[FileIO, ...] = ()
@@ -49,7 +49,6 @@ class Connection(asyncio.Protocol):
         if self._deadline is not None and b"\n" in data:
             self._deadline.cancel()
             self._deadline = None
-            assert self._transport is not None
             self._transport.pause_reading()
             self._on_hello(self, bytes(self._first).partition(b"\n")[0])
         elif len(self._first) > hello.MAX_BYTES:
@@ -79,7 +78,6 @@ class Connection(asyncio.Protocol):
         Raises:
             OSError: the other side is gone.
         """
-        assert self._transport is not None
         connected = self._transport.get_extra_info("socket")
         line = hello.encode(answer)
         with connected.dup() as sending:  # asyncio's own object cannot send descriptors
@@ -106,19 +104,16 @@ class Connection(asyncio.Protocol):
         self.close()
 
     def write(self, data: bytes) -> None:
-        if self._outlet is not None:
-            self._outlet.write(data)
+        self._outlet.write(data)
 
     def close(self) -> None:
-        if self._outlet is not None:
-            self._outlet.close()
+        self._outlet.close()
 
     def abort(self) -> None:
         for each in self._our_ends:
             each.abort()
         self._close_their_ends()
-        if self._outlet is not None:
-            self._outlet.abort()
+        self._outlet.abort()
 
 
 def _pipe(opened: contextlib.ExitStack) -> tuple[FileIO, FileIO]:

@@ -69,7 +69,7 @@ class PipeReader(asyncio.Protocol):
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._transport: asyncio.ReadTransport | None = None
+        self._transport: asyncio.ReadTransport
         self._next_look: asyncio.TimerHandle | None = None
         self._is_paused = False  # the pipes of Python 3.11.2 cannot be asked for it
 
@@ -90,14 +90,14 @@ class PipeReader(asyncio.Protocol):
         self._listener.on_eof()
 
     def pause_reading(self) -> None:
-        if self._transport is not None and not self._is_paused:
+        if not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
             self._look_for_the_end()
 
     def _look_for_the_end(self) -> None:
         """Check for the end of the input while reading is paused: a client that is not reading may have ended."""
-        if self._transport is None or not self._is_paused or self._transport.is_closing():
+        if not self._is_paused or self._transport.is_closing():
             return
         if _is_over(self._transport.get_extra_info("pipe").fileno()):
             self._listener.on_eof()
@@ -105,7 +105,7 @@ class PipeReader(asyncio.Protocol):
             self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_for_the_end)
 
     def resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing() and self._is_paused:
+        if self._is_paused and not self._transport.is_closing():
             self._is_paused = False
             if self._next_look is not None:
                 self._next_look.cancel()
@@ -113,8 +113,7 @@ class PipeReader(asyncio.Protocol):
 
     def abort(self) -> None:
         """Read no more, and close."""
-        if self._transport is not None:
-            self._transport.close()
+        self._transport.close()
 
 
 def _is_over(descriptor: int) -> bool:
@@ -139,7 +138,7 @@ class PipeWriter(asyncio.BaseProtocol):
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._outlet: WriteBuffer | None = None
+        self._outlet: WriteBuffer
 
     @classmethod
     async def connect(cls, pipe: FileIO, listener: Listener) -> "PipeWriter":
@@ -161,17 +160,14 @@ class PipeWriter(asyncio.BaseProtocol):
         self._listener.on_clear()
 
     def write(self, data: bytes) -> None:
-        if self._outlet is not None:
-            self._outlet.write(data)
+        self._outlet.write(data)
 
     def close(self) -> None:
-        if self._outlet is not None:
-            self._outlet.close()
+        self._outlet.close()
 
     def abort(self) -> None:
         """Close without writing what waits."""
-        if self._outlet is not None:
-            self._outlet.abort()
+        self._outlet.abort()
 
 
 class ThreadReader:
