@@ -199,8 +199,6 @@ def shown_words(entry: Mapping[str, object]) -> list[str]:
 
 def shown_variable(name: str, value: str) -> str | None:
     """Return the value of a variable with `***` for the secrets of its URLs; `None` if only its name may be shown."""
-    if name.startswith("HEADER_"):  # holds the value of a header of mcp-remote, in entries of older versions
-        return None
     decides = name.upper() in _PLACES or re.fullmatch(_DECISIVE, name)
     if decides and not (_ends_like_secret(name) and _is_token(value)):
         return _shown_urls(value)

@@ -24,9 +24,7 @@ Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
 """The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
 
 FORMAT = 1
-"""The `user_version` of a new database."""
-LAST_FORMAT = 2
-"""The highest known `user_version`; a higher one is of a later search-mcp. Format 2 has a column more, of tokens."""
+"""The `user_version` of the database; a higher one is of a later search-mcp."""
 KEPT_DAYS = 90
 MOST_CALLS = 500_000
 """Calls that are kept: about 50 MB. A client in a loop makes a thousand a second."""
@@ -152,7 +150,7 @@ def _format(database: sqlite3.Connection) -> int:
         LaterFormatError: it is unknown.
     """
     (found,) = database.execute("PRAGMA user_version").fetchone()
-    if found > LAST_FORMAT:
+    if found > FORMAT:
         raise LaterFormatError
     return int(found)
 

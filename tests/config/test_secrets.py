@@ -251,7 +251,3 @@ def test_a_text_of_which_little_is_left_is_shortened_without_parts_of_secrets() 
 )
 def test_the_words_of_a_command_are_shown_without_secrets(entry: dict[str, object], then: list[str]) -> None:
     assert shown_words(entry) == then
-
-
-def test_the_value_of_a_header_is_not_shown() -> None:
-    assert shown_variable("HEADER_ACCEPT", "text/html") is None

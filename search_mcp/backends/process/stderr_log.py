@@ -47,7 +47,7 @@ def file_name(server: str) -> str:
 
 
 def split_time(line: str) -> tuple[str | None, str]:
-    """Split a line of a log file into its time and its text; lines of earlier versions have no time."""
+    """Split a line of a log file into its time and its text; it has no time if two processes wrote it in parts."""
     match = _TIME.match(line)
     return (match[1], line[match.end() :]) if match else (None, line)
 
