@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from search_mcp.model.sentences import on_one_line
+
 QUOTED = 200
 """Characters of a server's text that an error message quotes."""
 CONNECT_SECONDS = 10.0
@@ -104,7 +106,7 @@ def quoted(text: str) -> str:
     """Return the beginning of a server's text as one printable line, without HTML tags."""
     if text.lstrip()[:1] == "<":
         text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>?", " ", text)
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    line = on_one_line(text)
     if len(line) <= QUOTED:
         return line
     # A part of a secret would not be recognised.
