@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from search_mcp.model.sentences import cut
 from search_mcp.model.visible import one_line
 
 LONGEST_QUOTE = 200
@@ -63,5 +64,4 @@ class Refused(AuthError):
 
 def quoted(text: str) -> str:
     """Write a server's text on one line, cut to a bounded length."""
-    line = one_line(text[: LONGEST_QUOTE + 1])
-    return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
+    return cut(one_line(text[: LONGEST_QUOTE + 1]), LONGEST_QUOTE)

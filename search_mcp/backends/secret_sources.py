@@ -30,6 +30,7 @@ from search_mcp.config.secrets import shown_arguments
 from search_mcp.config.sources import MOST_BYTES
 from search_mcp.files import without_waiting
 from search_mcp.model.errors import for_shell
+from search_mcp.model.sentences import cut, on_one_line
 
 SECONDS = 30.0
 """Time limit for one source: as long as a person needs to unlock a password manager."""
@@ -234,8 +235,7 @@ def _checked(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    line = "".join(each if each.isprintable() else " " for each in text)
-    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…"
+    return cut(on_one_line(text), LONGEST_SHOWN)
 
 
 def _written(words: Sequence[str]) -> str:

@@ -196,6 +196,6 @@ def _blotted(value: object, redact: Redactor) -> object:
         return {redact(key): _blotted(inner, redact) for key, inner in value.items()}
     if isinstance(value, list):
         return [_blotted(inner, redact) for inner in value]
-    text = value if isinstance(value, str) else bytes(payload.encode(value)).decode()
+    text = value if isinstance(value, str) else payload.encode_text(value)
     clean = redact(text)
     return value if clean == text else clean

@@ -296,5 +296,5 @@ def _type_name(kind: object) -> str:
 def _literal(value: object) -> str:
     if isinstance(value, str):
         return quoted(value)
-    written = bytes(payload.encode(value)).decode()
+    written = payload.encode_text(value)
     return written if len(written) <= LONGEST_NAME and written.isprintable() else quoted(written)

@@ -26,7 +26,7 @@ from search_mcp.cli.table import Table, laid_out
 from search_mcp.config.secrets import Redactor
 from search_mcp.logs import FORMAT, Conceal, Concealing
 from search_mcp.model.visible import INVISIBLE, escaped
-from search_mcp.wire.payload import encode, encode_bytes, indented
+from search_mcp.wire.payload import encode, encode_text, indented
 from search_mcp.wire.structs import Raw
 
 _CONTROLS_IN_JSON = re.compile(rf"\x7f|{INVISIBLE}")
@@ -70,7 +70,7 @@ class Terminal:
 
     def json_line(self, value: object) -> None:
         """Write a value as JSON on one line."""
-        self._json(self._written(encode_bytes(value).decode()))
+        self._json(self._written(encode_text(value)))
 
     def raw_json(self, payload: Raw) -> None:
         """Write encoded JSON: unchanged, but indented on a terminal."""

@@ -157,7 +157,7 @@ def in_words(command: str, is_there: Callable[[str], bool] = lambda _program: Fa
     if not args or (re.search(r"[/\\$]", program) and not is_there(program)):
         return None
     redact = Redactor(spellings(find_secrets({"args": args, "env": {}, "headers": {}})))
-    written = ", ".join(redact(payload.encode_bytes(arg).decode()) for arg in args)
+    written = ", ".join(redact(payload.encode_text(arg)) for arg in args)
     return f'write "command": "{program}", "args": [{written}]'
 
 

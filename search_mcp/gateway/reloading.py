@@ -11,10 +11,7 @@ import anyio
 
 from search_mcp.background import run_in_thread
 from search_mcp.config.gate import Gate, Origin
-from search_mcp.config.location import (
-    is_borrowed,
-    read,
-)
+from search_mcp.config.location import is_borrowed, read
 from search_mcp.config.schema import Config, Settings, camel
 from search_mcp.config.secrets import Redactor
 from search_mcp.config.trust import printable

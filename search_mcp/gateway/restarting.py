@@ -1,6 +1,6 @@
 """The answer of `restart_server`: the state of the server after the restart, and what changed in its tools."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from search_mcp.catalog.profiles import Audience
@@ -76,7 +76,7 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
     }
     for what, tools in changes.items():
         if tools:
-            data[what] = _bounded(tools)
+            data[what] = tools[:MOST_NAMED]
             said.append(f"{what.capitalize()}: {enumerated(tools)}")
     if not any(changes.values()):
         said.append("Its tools are the same as before")
@@ -85,10 +85,6 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
         remedy = ask_user(servers.configs[name].check("--accept"))
         said.append(f"{len(withheld)} withheld until the user accepts them. {remedy}")
     return _answer(f"{'. '.join(said)}.", data)
-
-
-def _bounded(tools: Sequence[str]) -> Sequence[str]:
-    return tools[:MOST_NAMED]
 
 
 def _answer(text: str, data: Mapping[str, Any], *, is_error: bool = False) -> Result:

@@ -1,6 +1,6 @@
 """Calls, their outcomes, and the questions of servers, independent of protocol eras.
 
-A front dialect makes a `Call`, the router finds its `Backend`, and a back dialect forwards it and replies with an
+A front dialect makes a `Call`, the router finds its server, and a back dialect forwards it and replies with an
 `Outcome`. Method names, `_meta` keys and protocol versions are in `dialects/` only.
 """
 

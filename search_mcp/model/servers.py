@@ -1,4 +1,4 @@
-"""Servers: capabilities, lists, state and notifications, and the interface of a backend."""
+"""Servers: capabilities, lists, state and notifications."""
 
 from collections.abc import Callable
 from typing import TypeAlias

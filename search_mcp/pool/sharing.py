@@ -1,8 +1,8 @@
 """Which clients may use the same server process, or the same connection to a remote server.
 
 Two clients share a server if it is started in the same way for both (`launch_key`), and if it was known before its
-start to keep nothing between calls (`judge`). No message shows the
-state inside a server, such as a browser or an active project.
+start to keep nothing between calls (`judge`). No message shows the state inside a server, such as a browser or an
+active project.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ UNKNOWN: Final = Sharing(is_shared=False, why="it has not answered yet")
 def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Sharing:
     """Decide from what is known whether clients may share a server; `era` is `None` if it was never opened."""
     if config.share is not None:
-        return Sharing(config.share, f'"share" is {_json(config.share)}')
+        return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
     if era is Era.MODERN:
@@ -67,10 +67,6 @@ def why_apart(openings: Sequence[Opening]) -> str:
 
 def _capabilities(opening: Opening) -> dict[str, str]:
     return {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
-
-
-def _json(value: object) -> str:
-    return payload.encode_bytes(value).decode()
 
 
 def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Opening, secret: bytes) -> bytes | None:

@@ -117,7 +117,7 @@ class ClientResults:
             delivery.stop_timer()
         if delivery.stop_timer is None or self._is_closed:
             if entry is not None:
-                self._delete(entry)
+                self._kept.delete(entry.path)
             delivery.reply(delivery.result)
             return
         if prepared.failure is not None:
@@ -143,10 +143,7 @@ class ClientResults:
         entry, stop_timer = self._entries.pop(handle)
         stop_timer()
         self._expired[handle] = entry.shortening
-        self._delete(entry)
-
-    def _delete(self, entry: Entry) -> None:
-        self._kept.write(partial(self._kept.files.delete, entry.path), _ignore)
+        self._kept.delete(entry.path)
 
     def close(self) -> None:
         """Delete everything: the client has gone."""
@@ -154,7 +151,7 @@ class ClientResults:
         while self._entries:
             entry, stop_timer = self._entries.popitem()[1]
             stop_timer()
-            self._delete(entry)
+            self._kept.delete(entry.path)
 
     # Reading on
 
@@ -319,7 +316,3 @@ def _size(result: Result) -> int:
     if isinstance(result.body, dict):
         return sum(len(memoryview(each)) for each in result.body.values())
     return len(memoryview(result.body))
-
-
-def _ignore(_done: None) -> None:
-    """Ignore that something is done."""

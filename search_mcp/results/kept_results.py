@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,10 @@ class KeptResults(Struct, frozen=True):
     search: Callable[[Search], Found] = search_apart
     finish: Callable[[], None] = lambda: None
     """Waits for the queue of `write`, for a short time."""
+
+    def delete(self, path: Path) -> None:
+        """Have a file deleted."""
+        self.write(partial(self.files.delete, path), _ignore)
 
     def end(self) -> None:
         """Delete all files, at the end of the process."""

@@ -175,5 +175,5 @@ def _words(body: bytes, conceal: Callable[[str], str]) -> str:
         text = body.decode(errors="replace")
         text = "" if text.lstrip()[:1] in ("<", "{", "[") else text
     else:
-        text = error if isinstance(error, str) else payload.encode_bytes(error).decode()
+        text = error if isinstance(error, str) else payload.encode_text(error)
     return quoted(conceal(text)[: 16 * QUOTED])

@@ -91,21 +91,17 @@ class ClientUsage:
 
     def finish(self, recording: "Recording", outcome: Outcome | None) -> None:
         """Record the end of a call that was answered, unless it goes on, or was cancelled."""
-        if isinstance(outcome, Result):
-            if recording.asks_for_task or outcome.type != "complete":
-                task = task_in(outcome)
-                if task is not None:
-                    self._keep(task, recording)
-                    return
-            size, text, has_failed = measured(outcome)
-            self.add(recording, TOOL_ERROR if has_failed else OK, size, text)
-            return
         if isinstance(outcome, InputRequired):
             return
         if outcome is None:
             self.add(recording, CANCELLED)
             return
-        if not recording.tool:
+        if isinstance(outcome, Result):
+            is_task = recording.asks_for_task or outcome.type != "complete"
+            if is_task and (task := task_in(outcome)) is not None:
+                self._keep(task, recording)
+                return
+        elif not recording.tool:
             recording.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
         self.add(recording, *_ending(outcome))
 

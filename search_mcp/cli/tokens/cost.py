@@ -120,11 +120,8 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
 
 
 def _count(tokenizer: Tokenizer, tools: Iterable[Fields]) -> int:
-    return sum(tokenizer.count(_text({key: tool[key] for key in _READ_BY_MODELS if key in tool})) for tool in tools)
-
-
-def _text(given: object) -> str:
-    return payload.encode_bytes(given).decode()
+    read = ({key: tool[key] for key in _READ_BY_MODELS if key in tool} for tool in tools)
+    return sum(tokenizer.count(payload.encode_text(each)) for each in read)
 
 
 def _of_search(session: Session, tokenizer: Tokenizer) -> int:
@@ -137,4 +134,4 @@ def _of_search(session: Session, tokenizer: Tokenizer) -> int:
 def _of_query(session: Session, tokenizer: Tokenizer, query: str) -> int:
     answer = payload.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
     call = {"name": SEARCH, "arguments": {"query": query}}
-    return tokenizer.count(_text(call)) + tokenizer.count(answer["content"][0]["text"])
+    return tokenizer.count(payload.encode_text(call)) + tokenizer.count(answer["content"][0]["text"])

@@ -229,5 +229,5 @@ def _about(schema: Any) -> str:
     description = schema.get("description")
     parts = [description.strip()] if isinstance(description, str) and description.strip() else []
     if "default" in schema:
-        parts.append(f"(default: {bytes(payload.encode(schema['default'])).decode()})")
+        parts.append(f"(default: {payload.encode_text(schema['default'])})")
     return " ".join(parts)

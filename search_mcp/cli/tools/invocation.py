@@ -223,7 +223,7 @@ def _content(block: Mapping[str, Any]) -> Content:
             return _binary(f"resource {resource.get('uri', '')}", resource.get("mimeType"), data)
         case {"type": "resource_link", "uri": uri}:
             return Content(f"[resource {uri}{_in_brackets(block.get('title') or block.get('name'))}]")
-    return Content(bytes(payload.encode(block)).decode())
+    return Content(payload.encode_text(block))
 
 
 def _binary(what: str, mime_type: object, data: str) -> Content:
