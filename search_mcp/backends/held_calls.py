@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.calls import Call, Reply
 from search_mcp.wire.inflight import SENT_REQUESTS
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Struct
 
 MOST_HELD = SENT_REQUESTS
@@ -24,12 +23,12 @@ class HeldCalls:
     """Waiting calls in the order of their arrival."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Pending[Outcome], HeldCall] = {}  # by their replies
+        self._waiting: dict[Reply, HeldCall] = {}  # by their replies
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def __contains__(self, reply: Pending[Outcome]) -> bool:
+    def __contains__(self, reply: Reply) -> bool:
         """Return whether the call with this reply waits here."""
         return reply in self._waiting
 

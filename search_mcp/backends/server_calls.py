@@ -18,13 +18,12 @@ from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
 from search_mcp.dialects import BackDialect
-from search_mcp.model.calls import Call, CallLater, Outcome, Result, Retry
+from search_mcp.model.calls import Call, CallLater, Outcome, Reply, Result, Retry, unheard
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.inflight import Fate, RequestFailure
-from search_mcp.wire.pending import Pending, unheard
 from search_mcp.wire.structs import Struct, field, replace
 
 if TYPE_CHECKING:
@@ -113,11 +112,11 @@ class ServerCalls:
             else outcome
         )
 
-    def _late(self, reply: Pending[Outcome], how: str) -> WireError:
+    def _late(self, reply: Reply, how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
         return self._not_running(self._availability.reason or how) if self.is_holding(reply) else Lost(self.name, how)
 
-    def is_holding(self, reply: Pending[Outcome]) -> bool:
+    def is_holding(self, reply: Reply) -> bool:
         """Return whether the call with this reply waits here, or at the server of the edited entry."""
         waits_for_login = self._login is not None and reply in self._login.waiting
         return reply in self._held or waits_for_login or any(each.is_holding(reply) for each in self.successors)

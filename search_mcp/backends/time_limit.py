@@ -5,10 +5,9 @@ The time in which a server waits for the user, in the middle of a call, does not
 
 from collections.abc import Callable
 
-from search_mcp.model.calls import Call, CallLater, Outcome
+from search_mcp.model.calls import Call, CallLater, Outcome, Reply
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.payload import encode
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, replace
 
 
@@ -17,7 +16,7 @@ def limited(
     seconds: float | None,
     at_most: float | None,
     later: CallLater,
-    error: Callable[[Pending[Outcome], str], WireError],
+    error: Callable[[Reply, str], WireError],
 ) -> Call:
     """Give a call a time limit, restarted by progress and by the user's answers, and a total limit that is not.
 
@@ -34,7 +33,7 @@ class _Limit:
         seconds: float | None,
         at_most: float | None,
         later: CallLater,
-        error: Callable[[Pending[Outcome], str], WireError],
+        error: Callable[[Reply, str], WireError],
     ) -> None:
         self._reply, self._report = call.reply, call.report
         self._seconds, self._later, self._error = seconds, later, error

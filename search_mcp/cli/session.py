@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 
@@ -31,7 +31,7 @@ from search_mcp.config.schema import Config
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING, Person
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.calls import Call, Outcome, Reply
 from search_mcp.model.errors import ToolNotUnique
 from search_mcp.model.names import GIVEN_UP, Action, Kind, State
 from search_mcp.model.servers import Status
@@ -183,7 +183,7 @@ class Session:
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
         params = {"arguments": payload.encode(arguments)}
-        return await answer(
+        return await outcome(
             lambda reply: self._gateway.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
         )
 
@@ -209,14 +209,23 @@ class Session:
 
 async def answer(ask: Callable[[Pending[_Answer]], None]) -> _Answer:
     """Wait for the answer to a request; a cancelled wait cancels the request."""
-    answers: list[_Answer] = []
+    return cast(_Answer, await _answer(ask, Pending))
+
+
+async def outcome(ask: Callable[[Reply], None]) -> Outcome:
+    """Wait for the outcome of a call; a cancelled wait cancels the call."""
+    return cast(Outcome, await _answer(ask, Reply))
+
+
+async def _answer(ask: Callable[[Any], None], make: type[Pending[Any]]) -> object:
+    answers: list[object] = []
     answered = anyio.Event()
 
-    def take(answer: _Answer) -> None:
+    def take(answer: object) -> None:
         answers.append(answer)
         answered.set()
 
-    reply = Pending(take)
+    reply = make(take)
     ask(reply)
     try:
         await answered.wait()

@@ -38,8 +38,7 @@ class Forwarding:
 
     def forward_tool_call(self, call: Call, item: Item) -> None:
         """Give a tool call to its server."""
-        if call.found is not None:
-            call.found(item.server, item.key)
+        call.reply.tool = item.server, item.key
         profile = self._client.presentation.audience(call.caller.viewer).profile
         added = profile.added_arguments
         params = arguments.without_added(added, call, item) if added else call.params

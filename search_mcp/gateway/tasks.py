@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from search_mcp.dialects.task_ids import renamed
-from search_mcp.model.calls import BoundedDict, Call, Outcome, Result
+from search_mcp.model.calls import BoundedDict, Call, Outcome, Reply, Result
 from search_mcp.pool.lease import Lease
 from search_mcp.wire import payload, structs
 from search_mcp.wire.inflight import Reason
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 log = logging.getLogger(__name__)
@@ -101,7 +100,7 @@ class TaskLists:
         self._call, self._backends, self._translate, self._is_hidden = call, backends, translate, is_hidden
         self._tasks: dict[str, list[Raw]] = {backend.name: [] for backend in backends}  # in the servers' order
         self._pages = dict.fromkeys(self._tasks, 0)
-        self._open: dict[str, Pending[Outcome]] = {}  # by server, the reply to the request for its next page
+        self._open: dict[str, Reply] = {}  # by server, the reply to the request for its next page
 
     def gather(self) -> None:
         """Ask every server at once; a list that cannot be read is left out."""
@@ -115,7 +114,7 @@ class TaskLists:
     def _page(self, backend: Lease, params: Fields) -> Call:
         """Make the request for a page of a server."""
         self._pages[backend.name] += 1
-        reply: Pending[Outcome] = Pending(lambda outcome: self._take(backend, outcome))
+        reply = Reply(lambda outcome: self._take(backend, outcome))
         self._open[backend.name] = reply
         return structs.replace(self._call, params=params, report=None, reply=reply)
 

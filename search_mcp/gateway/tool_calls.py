@@ -81,8 +81,7 @@ class ToolCalls:
         return self._client.audience(call.caller.viewer).profile.reads_results and self._client.results is not None
 
     def _call_own(self, call: Call) -> None:
-        if call.found is not None:
-            call.found("", call.target)
+        call.reply.tool = "", call.target
         if call.target in (CALL, CALL_READ_ONLY):
             self._call_by_name(call)
             return

@@ -36,7 +36,7 @@ class BoundedDict(dict[K, V]):
             del self[next(iter(self))]
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """A final result: the bytes as they arrived, or the fields where keys of one connection were removed."""
 
     body: Raw | Fields
@@ -129,6 +129,18 @@ class Retry(enum.Enum):
     LOGIN = "login"  # its user was asked to log in
 
 
+class Reply(Pending[Outcome], eq=False):
+    """The pending outcome of a call. Copies of the call share it."""
+
+    tool: tuple[str, str] = ("", "")
+    """The server, and its own name of the tool, once a tool call has found them; for our own tools, no server."""
+
+
+def unheard() -> Reply:
+    """Return a reply that is ignored."""
+    return Reply(lambda _outcome: None)
+
+
 class Call(Struct, frozen=True, eq=False):
     """One request of a client for one backend, without ids and era of either side.
 
@@ -143,7 +155,7 @@ class Call(Struct, frozen=True, eq=False):
     meta: Fields | None
     """Its `_meta` without the keys that each side sets for itself; `None` if it has none."""
     caller: Caller
-    reply: Pending[Outcome]
+    reply: Reply
     report: Callable[[Fields], None] | None = None
     inputs: Inputs | None = None
     asks: Callable[[bool], None] | None = None
@@ -154,9 +166,6 @@ class Call(Struct, frozen=True, eq=False):
     """The reasons for which it was carried out again."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""
-    found: Callable[[str, str], None] | None = None
-    """Called with the server, and its own name of the tool, once a tool call has found them; the server of search-mcp's
-    own tools is empty."""
 
     def again(self, why: Retry) -> "Call":
         """Return it as it is carried out once more."""

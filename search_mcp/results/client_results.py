@@ -14,7 +14,7 @@ from typing import Any
 
 from search_mcp.catalog.items import READ_RESULT
 from search_mcp.dialects import names
-from search_mcp.model.calls import BoundedDict, Call, CallLater, Outcome, Result
+from search_mcp.model.calls import BoundedDict, Call, CallLater, Outcome, Reply, Result
 from search_mcp.model.errors import ResourceNotFound
 from search_mcp.own_tools.arguments import ArgumentError, instead, read_argument
 from search_mcp.results import RESULT_URI, TRUNCATED
@@ -23,7 +23,6 @@ from search_mcp.results.kept_results import KEPT_SECONDS, KeptResults
 from search_mcp.results.long_results import Kept, mime_type, read_long, shortened
 from search_mcp.results.result_search import Found, Search
 from search_mcp.wire import payload
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Raw, Struct
 
 log = logging.getLogger(__name__)
@@ -79,7 +78,7 @@ class _Delivery(Struct, eq=False):
     """One result on its way."""
 
     result: Result
-    reply: Pending[Outcome]
+    reply: Reply
     stop_timer: Callable[[], None] | None = None
     """`None` once the result was passed on whole, because it was not written in time."""
 
@@ -97,7 +96,7 @@ class ClientResults:
 
     # Results on their way
 
-    def shorten(self, shortening: Shortening, reply: Pending[Outcome], outcome: Outcome | None) -> Outcome | None:
+    def shorten(self, shortening: Shortening, reply: Reply, outcome: Outcome | None) -> Outcome | None:
         """Have a result shortened first, if it is long: a step of a reply."""
         # A text has no more characters than its JSON has bytes.
         if not isinstance(outcome, Result) or outcome.type != "complete" or _size(outcome) <= shortening.limit:

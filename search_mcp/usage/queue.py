@@ -1,4 +1,4 @@
-"""The calls that were recorded lately, until a thread has written them.
+"""The calls that ended lately, until a thread has measured and written them.
 
 Decides when they are written, and how many wait at most. The event loop never waits for a file.
 """
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from search_mcp.background import QueueOperation
 from search_mcp.model.calls import CallLater
+from search_mcp.usage.ended_calls import EndedCall, Row
 
 if TYPE_CHECKING:
-    from search_mcp.usage.store import Row, UsageStore
+    from search_mcp.usage.store import UsageStore
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,8 @@ WAIT_SECONDS = 5.0
 """Time that calls are gathered before they are written together."""
 MANY = 1000
 """Calls that are written at once, without waiting."""
+MOST_HELD_BYTES = 4 << 20
+"""Bytes of arguments and results that wait to be measured; from there on, each call is measured as it ends."""
 RETRY_SECONDS = 30.0
 """Time after which a locked file is tried again: the thread for files waits a second for it each time."""
 MOST_WAITING = 20_000
@@ -41,19 +44,23 @@ class UsageQueue:
     ) -> None:
         """`run` carries out a file operation where it may block."""
         self._path, self._run, self._later = path, run, later
-        self.clock, self.wall_clock = clock, wall_clock
-        self._waiting: deque[Row] = deque(maxlen=MOST_WAITING)  # both threads change only the ends
+        self.clock, self._wall_clock = clock, wall_clock
+        # Both threads change only the ends.
+        self._waiting: deque[EndedCall | Row | None] = deque(maxlen=MOST_WAITING)
+        self._held = 0  # bytes of arguments and results that they keep in memory
         self._is_due = self._is_queued = self._is_locked = False
         self._has_warned = False
         self._store: UsageStore | None = None
 
-    def add(self, row: "Row") -> None:
+    def add(self, call: EndedCall) -> None:
         """Record a call; it is written soon."""
-        self._waiting.append(row)
+        self._held += call.held()
+        has_room = self._held <= MOST_HELD_BYTES
+        self._waiting.append(call if has_room else self._row(call))
         if not self._is_due:
             self._is_due = True
             self._later(RETRY_SECONDS if self._is_locked else WAIT_SECONDS, self.flush)
-        elif len(self._waiting) >= MANY and not self._is_queued and not self._is_locked:
+        if (len(self._waiting) >= MANY or not has_room) and not self._is_queued and not self._is_locked:
             self._queue()
 
     def flush(self) -> None:
@@ -69,15 +76,23 @@ class UsageQueue:
 
     def _write(self) -> None:
         """Write the calls that wait; keep them if the file is locked. Called in the thread for files."""
-        self._is_queued = False  # calls that are added from now on may need another write
+        self._is_queued, self._held = False, 0  # calls that are added from now on may need another write
         if self._store is None and not self._load():
             return
         assert self._store is not None
-        rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        rows = list(filter(None, (self._row(self._waiting.popleft()) for _ in range(len(self._waiting)))))
         self._is_locked = bool(rows) and not self._store.write(rows)
         room = MOST_WAITING - len(self._waiting)
         if self._is_locked and room > 0:
             self._waiting.extendleft(reversed(rows[-room:]))
+
+    def _row(self, call: EndedCall | Row | None) -> Row | None:
+        """Measure a call, unless that was done."""
+        try:
+            return call.row(self._wall_clock() - self.clock()) if isinstance(call, EndedCall) else call
+        except Exception:  # a bug must not keep others from being recorded
+            log.exception("! bug while a call was recorded")
+            return None
 
     def _load(self) -> bool:
         """Load the database library, with the first calls that are written; return false if that fails.
@@ -92,5 +107,5 @@ class UsageQueue:
                 log.warning("! calls are not recorded: %s", exc)
             self._waiting.clear()
             return False
-        self._store = UsageStore(self._path, self.wall_clock)
+        self._store = UsageStore(self._path, self._wall_clock)
         return True

@@ -12,16 +12,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from search_mcp.files import first_irregular, identity, locked, make_private
 from search_mcp.model.visible import quoted
+from search_mcp.usage.ended_calls import Row
 from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
-
-Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
-"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
 
 FORMAT = 1
 """The `user_version` of the database; a higher one is of a later search-mcp."""

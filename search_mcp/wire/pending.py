@@ -6,7 +6,7 @@ end, and the sender may cancel the request at any time. One object, passed along
 
 import logging
 from collections.abc import Callable
-from typing import Any, Generic, cast
+from typing import Generic, cast
 
 from search_mcp.wire.errors import InternalError
 from search_mcp.wire.inflight import Cancel, Reason
@@ -80,12 +80,3 @@ class Pending(Struct, Generic[T], eq=False):
         cancel, self.cancel_work = self.cancel_work, _nothing
         cancel(reason)
         self(outcome)
-
-
-def unheard() -> Pending[Any]:
-    """Return a pending answer that is ignored."""
-    return Pending(_ignore)
-
-
-def _ignore(_outcome: object) -> None:
-    """Take an answer that is of no interest."""

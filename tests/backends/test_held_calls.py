@@ -3,9 +3,8 @@
 from typing import cast
 
 from search_mcp.backends.held_calls import MOST_HELD, HeldCalls
-from search_mcp.model.calls import Call, Caller
+from search_mcp.model.calls import Call, Caller, unheard
 from search_mcp.model.names import Action
-from search_mcp.wire.pending import unheard
 
 
 def call(target: str) -> Call:

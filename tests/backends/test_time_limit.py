@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from search_mcp.backends.time_limit import limited
-from search_mcp.model.calls import Call, Outcome, Result
+from search_mcp.model.calls import Call, Outcome, Reply, Result
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.model.names import Action
-from search_mcp.wire.pending import Pending
 
 TOO_LATE = ToolNotFound("too late", ())
 
@@ -25,7 +24,7 @@ def test_the_time_of_one_server_ends_with_its_outcome_though_another_one_is_aske
         return stop
 
     caller: Any = None
-    reply: Pending[Outcome] = Pending(outcomes.append)
+    reply = Reply(outcomes.append)
     call = Call(Action.GET_SKILL, "a", {}, {}, caller, reply)
 
     def ask_another(outcome: Outcome | None) -> None:

@@ -7,13 +7,12 @@ import pytest
 
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
-from search_mcp.model.calls import Call, Question, Result, Viewer
+from search_mcp.model.calls import Call, Question, Result, Viewer, unheard
 from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError
 from search_mcp.wire.payload import LARGE_BYTES
-from search_mcp.wire.pending import unheard
 from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

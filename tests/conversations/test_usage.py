@@ -16,7 +16,8 @@ from conversations.words import Json, accept, elicit, text, tool
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.model.calls import Call
 from search_mcp.results.client_results import WRITE_SECONDS
-from search_mcp.usage.client_usage import LONGEST_CLIENT, MOST_TASKS
+from search_mcp.usage.client_usage import MOST_TASKS
+from search_mcp.usage.ended_calls import LONGEST_CLIENT
 from search_mcp.usage.queue import WAIT_SECONDS
 from search_mcp.wire.inflight import Request
 

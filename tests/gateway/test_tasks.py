@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
-from search_mcp.model.calls import Call, Outcome, Result
+from search_mcp.model.calls import Call, Outcome, Reply, Result
 from search_mcp.model.names import Action
 from search_mcp.wire.payload import encode, fields, value
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 RELATED = "io.modelcontextprotocol/related-task"
@@ -97,7 +96,7 @@ def test_a_list_that_never_ends_is_cut_off() -> None:
     backend, tasks = Endless(), TaskMap()
     caller: Any = None  # the caller is not used
     having: Any = [backend]
-    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, Pending(outcomes.append))
+    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, Reply(outcomes.append))
     TaskLists(asked, having, tasks.translate).gather()
     while backend.waiting:
         backend.answer()

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from search_mcp.gateway.waiting import AwaitedLists, Limit
-from search_mcp.model.calls import Outcome
+from search_mcp.model.calls import Outcome, Reply
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError
 from search_mcp.wire.inflight import Reason
-from search_mcp.wire.pending import Pending
 
 TOO_LATE = ToolNotFound("too late", ())
 
@@ -22,7 +21,7 @@ class Waiter:
         self.timers: list[Callable[[], None]] = []
         self.submitted = 0
         self._is_listed, self._is_broken = is_listed, is_broken
-        self.reply: Pending[Outcome] = Pending(self.outcomes.append)
+        self.reply = Reply(self.outcomes.append)
         self.lists = AwaitedLists(lambda _server, _kind: not self._is_listed, lambda _kinds: False, self._later)
         limit = Limit(1.0, lambda: TOO_LATE)
         self.lists.when_settled(frozenset({Kind.TOOLS}), ["a"], self._submit, self.reply, None, limit=limit)

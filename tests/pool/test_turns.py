@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from search_mcp.model.calls import Call, Outcome, Result
+from search_mcp.model.calls import Call, Outcome, Reply, Result
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import (
@@ -28,7 +28,6 @@ from search_mcp.pool.turns import (
 )
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import encode, members
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 MB = 1 << 20
@@ -75,7 +74,7 @@ class Client:
         def report(_progress: Fields) -> None:
             self.progress.append(name)
 
-        call = Call(Action.CALL_TOOL, name, {}, None, caller, Pending(reply), report)
+        call = Call(Action.CALL_TOOL, name, {}, None, caller, Reply(reply), report)
         self.turns.submit(call, name)
         return call.reply.cancel
 

@@ -9,14 +9,13 @@ from typing import Any, TypeVar
 import pytest
 
 from search_mcp.background import at_once
-from search_mcp.model.calls import Outcome, Result
+from search_mcp.model.calls import Outcome, Reply, Result
 from search_mcp.results import client_results
 from search_mcp.results.client_results import ABOUT_ROOM, MOST_RESULTS, WRITE_SECONDS, ClientResults, Shortening
 from search_mcp.results.kept_results import KEPT_SECONDS, KeptFiles, KeptResults
 from search_mcp.results.result_search import search
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import ErrorObject
 
 T = TypeVar("T")
@@ -70,7 +69,7 @@ class Client:
         return self.last() if self.outcomes else None
 
     def begins(self, outcome: Outcome, shortening: Shortening = SHORTENING) -> None:
-        reply: Pending[Outcome] = Pending(self.outcomes.append)
+        reply = Reply(self.outcomes.append)
         reply.steps.append(partial(self.results.shorten, shortening, reply))
         reply(outcome)
 

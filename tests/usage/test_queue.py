@@ -6,11 +6,21 @@ from collections.abc import Callable
 from contextlib import closing
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from search_mcp.usage.queue import MANY, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
-from search_mcp.usage.store import Row, UsageStore
+from search_mcp.gateway.person import Person
+from search_mcp.model.calls import Outcome, Result
+from search_mcp.usage.ended_calls import EndedCall
+from search_mcp.usage.queue import MANY, MOST_HELD_BYTES, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
+from search_mcp.usage.store import UsageStore
+from search_mcp.wire.structs import Raw
+
+
+def ended(tool: str, outcome: Outcome | None = None, arguments: Raw | None = None) -> EndedCall:
+    """Return a call of a tool that has ended."""
+    return EndedCall(Person(), ("alpha", tool), arguments, 1.0, 1.1, outcome or Result(Raw(b"{}")))
 
 
 class Threads:
@@ -29,8 +39,7 @@ class Threads:
 
     def add(self, *names: str) -> None:
         for name in names:
-            row: Row = (1.8e9, "a client", "alpha", name, 0.1, "ok", 1, 2, None)
-            self.queue.add(row)
+            self.queue.add(ended(name))
 
     def pass_time(self) -> list[float]:
         """Let the time that is waited for pass; return it."""
@@ -114,9 +123,8 @@ def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> No
         return lambda: None
 
     log = UsageQueue(tmp_path / "calls.sqlite3", run, later)
-    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None)
     for _ in range(2):
-        log.add(row)
+        log.add(ended("echo"))
         due.pop()()
     assert len(offered) == 2
 
@@ -151,3 +159,29 @@ def test_the_last_calls_are_written_at_the_end(threads: Threads) -> None:
     assert threads.written() == ["a"]
     threads.queue.flush()
     assert threads.carry_out() == 0
+
+
+def test_large_results_are_measured_and_written_at_once(threads: Threads) -> None:
+    """Or else they would stay in memory until enough time or enough calls have passed."""
+    large = Result(Raw(b'"%b"' % bytes(MOST_HELD_BYTES // 2).replace(b"\0", b"x")))
+    references = sys.getrefcount(large)
+    threads.queue.add(ended("a", large))
+    assert threads.operations == []
+    assert sys.getrefcount(large) == references + 1
+    threads.queue.add(ended("b", large))
+    assert sys.getrefcount(large) == references + 1
+    assert threads.carry_out() == 1
+    assert sys.getrefcount(large) == references
+    assert threads.written() == ["a", "b"]
+
+
+def test_a_bug_in_the_measuring_of_a_call_costs_no_other_one(
+    threads: Threads, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads.add("a")
+    threads.queue.add(ended("b", arguments=cast(Raw, "not bytes")))
+    threads.add("c")
+    threads.pass_time()
+    threads.carry_out()
+    assert threads.written() == ["a", "c"]
+    assert [record.getMessage() for record in caplog.records] == ["! bug while a call was recorded"]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from search_mcp.usage.ended_calls import Row
 from search_mcp.usage.store import (
     FORMAT,
     KEPT_DAYS,
     LaterFormatError,
-    Row,
     UsageStore,
     delete,
     largest_results,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from search_mcp.cli.session import answer
+from search_mcp.cli.session import outcome as outcome_of
 from search_mcp.config import location
 from search_mcp.config.schema import Config
 from search_mcp.dialects import BackDialect, CannotOpenError
@@ -88,7 +88,7 @@ class Client:
                     self._server, self._peer, capabilities, OPENING, _ignore, _ignore, self._lose
                 )
                 params = {"arguments": payload.encode(arguments)}
-                outcome = await answer(
+                outcome = await outcome_of(
                     lambda reply: dialect.submit(
                         Call(Action.CALL_TOOL, name, params, None, Person(), reply, report), name
                     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from search_mcp.usage.client_usage import LOST, OK, REFUSED, TOOL_ERROR
-from search_mcp.usage.store import Row, calls_since, reading
+from search_mcp.usage.ended_calls import LOST, OK, REFUSED, TOOL_ERROR, Row
+from search_mcp.usage.store import calls_since, reading
 
 CHARACTERS_A_TOKEN: Final = 4
 """Estimate of the length of a token: models have different tokenizers, and not all are public."""

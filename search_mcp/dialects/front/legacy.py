@@ -23,7 +23,7 @@ from search_mcp.dialects.params import (
     without_own_keys,
 )
 from search_mcp.dialects.task_ids import REMEMBERED_TASKS, task_made, translate_question
-from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Result, Viewer
+from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Reply, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
@@ -160,7 +160,7 @@ class FrontLegacy:
         token = progress_token(meta)
         if report is None and token is not None:
             report = (TaskProgressReport if "task" in params else ProgressReport)(self._peer, request, token)
-        reply = Pending(partial(self._on_outcome, request, rounds, report))
+        reply = Reply(partial(self._on_outcome, request, rounds, report))
         request.cancel = reply.cancel
         self._gateway.submit(
             Call(

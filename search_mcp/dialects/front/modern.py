@@ -15,7 +15,7 @@ from search_mcp.dialects.front.parked import Exchange, ParkedCalls
 from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, progress_token, with_meta, without_own_keys
-from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
+from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Reply, Viewer, unheard
 from search_mcp.model.errors import NotRunning, ResourceNotFound
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
@@ -23,7 +23,7 @@ from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
 from search_mcp.wire.inflight import Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.pending import Pending, unheard
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
 LEAST_PAUSE_SECONDS = 1.0
@@ -139,7 +139,7 @@ class FrontModern:
             params=params,
             meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self._sender(envelope, exchange.park),
-            reply=Pending(lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities))),
+            reply=Reply(lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities))),
             report=exchange.report if token is not None else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
         )
@@ -222,7 +222,7 @@ class FrontModern:
         subscription.acknowledge()
         for kind in wanted.kinds:
             # Changes are compared with the list as it is now: the client may have its list from another process.
-            self._gateway.merged_list(kind, sender.viewer, unheard())
+            self._gateway.merged_list(kind, sender.viewer, Pending(lambda _listing: None))
         for action, target in wanted.targets():
             self._followed[action, target] += 1
             if self._followed[action, target] == 1:
@@ -241,7 +241,7 @@ class FrontModern:
 
     def _follow(self, action: Action, target: str, caller: Caller) -> None:
         """Subscribe at the server; the client has its acknowledgement already."""
-        reply = Pending(partial(self._follow_later, action, target, caller))
+        reply = Reply(partial(self._follow_later, action, target, caller))
         self._gateway.submit(Call(action, target, {}, None, caller, reply))
 
     def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from search_mcp.dialects import Gateway, asking, names
 from search_mcp.dialects.front.progress import ProgressReport
 from search_mcp.dialects.params import with_meta
-from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Question, Result
+from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Question, Reply, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import invalid_params, invalid_request
 from search_mcp.wire.inflight import Reason, Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
 PARKED_SECONDS = 600.0
@@ -69,7 +68,7 @@ class Exchange(Struct, eq=False):
     target: str
     params: Fields
     """The parameters of the first request. (A reference to the `Call` would be a cycle.)"""
-    _reply: Pending[Outcome] | None = None
+    _reply: Reply | None = None
     _questions: dict[str, Question] = field(default_factory=dict)
     _asked: frozenset[str] = frozenset()
     """The questions that the client was shown."""

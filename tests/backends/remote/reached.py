@@ -11,13 +11,12 @@ from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.supervisor import Supervisor
 from search_mcp.config.schema import Remote, ServerConfig
 from search_mcp.dialects import names
-from search_mcp.model.calls import Call, Outcome, Question, Result, Viewer
+from search_mcp.model.calls import Call, Outcome, Question, Reply, Result, Viewer
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.payload import encode
-from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw
 
 LIMIT = 1 << 20
@@ -123,7 +122,7 @@ class InProgress:
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
         self._done = anyio.Event()
-        self.reply: Pending[Outcome] = Pending(self._take)
+        self.reply = Reply(self._take)
         self.cancel = self.reply.cancel
 
     def _take(self, outcome: Outcome) -> None:

@@ -18,7 +18,8 @@ from cli.conftest import COMMAND, SECONDS, Place, server
 from search_mcp.cli.usage.plot import drawn
 from search_mcp.cli.usage.report import By, summed_up
 from search_mcp.cli.usage.usage import duration, size
-from search_mcp.usage.store import Row, UsageStore
+from search_mcp.usage.ended_calls import Row
+from search_mcp.usage.store import UsageStore
 
 NOON = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
 DAY = 86_400
