@@ -202,7 +202,7 @@ class Connection:
 
     def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
         """Keep a message until the connection is open; return whether there was room."""
-        self._early_bytes += len(memoryview(params)) if isinstance(params, Raw) else 0
+        self._early_bytes += len(params) if isinstance(params, Raw) else 0
         if len(self._early) >= EARLY_MESSAGES or self._early_bytes > EARLY_BYTES:
             return False
         self._early.append(replay)

@@ -43,8 +43,10 @@ class LastCall:
         self._clock = clock
         self._at = -math.inf
 
-    def record(self) -> None:
-        self._at = self._clock()
+    def record(self) -> float:
+        """Record a call now; return the time."""
+        self._at = now = self._clock()
+        return now
 
     def is_recent(self) -> bool:
         return self._clock() - self._at < RECENT_SECONDS

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 RECENT_SECONDS = 3 * 86_400.0
 """A server called within this time starts with the client: three days."""
 PRECISION_SECONDS = 3600.0
-"""A date younger than this is not written again."""
+"""A process does not write a date again before this time has passed."""
 
 
 class LastUses:
@@ -30,15 +30,10 @@ class LastUses:
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock = folder, clock
-        self._noted: dict[str, float] = {}
 
     def record(self, config: ServerConfig, later: QueueOperation = run_now) -> None:
         """Record that a tool of this server is called now; `later` carries out the file operation."""
-        now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
-        if 0 <= now - noted < PRECISION_SECONDS:
-            return
-        self._noted[config.name] = now
-        later(partial(self._date, config, now))
+        later(partial(self._date, config, self._clock()))
 
     def _date(self, config: ServerConfig, now: float) -> None:
         path = self._path(config)

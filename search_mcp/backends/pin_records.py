@@ -120,7 +120,7 @@ def canonical(definition: Fields) -> bytes:
     compared = {key: definition[key] for key in sorted(definition) if key != "_meta"}
     if meta := _compared_meta(definition.get("_meta")):
         compared["_meta"] = payload.encode(meta)
-    if sum(len(memoryview(raw)) for raw in compared.values()) <= CANONICAL_BYTES:
+    if sum(len(raw) for raw in compared.values()) <= CANONICAL_BYTES:
         compared = {key: Raw(payload.canonical(raw)) for key, raw in compared.items()}
     return payload.encode_bytes(compared)
 

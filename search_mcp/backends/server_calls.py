@@ -4,6 +4,7 @@ Decides what a call waits for (the server, a reading of its list, a login), and 
 answer it. The supervisor decides when there is a connection, `time_limit` how long a call may take.
 """
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +15,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
+from search_mcp.backends.last_uses import PRECISION_SECONDS
 from search_mcp.backends.server_entry import ServerEntry
 from search_mcp.backends.time_limit import limited
 from search_mcp.catalog.arguments import redacted
@@ -71,6 +73,7 @@ class ServerCalls:
         # Made again on every connection: by what was subscribed to, the call of each client session that did.
         self._subscriptions: dict[tuple[Action, str], dict[object, Call]] = {}
         self._held = HeldCalls()
+        self._next_date = -math.inf  # the time at which a tool call is dated again
         self.successors: weakref.WeakSet[ServerCalls] = weakref.WeakSet()
         """Those of edited entries, which waiting calls were given to."""
         self._login: UserLogin | None = None  # since one was missing
@@ -90,19 +93,24 @@ class ServerCalls:
 
     def submit(self, call: Call, target: str) -> None:
         """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
-        self._dependencies.last_call.record()
-        if self._entry.config.unfilled is not None:
+        config, now = self._entry.config, self._dependencies.last_call.record()
+        if config.unfilled is not None:
             call.reply.steps.append(self._without_secrets)
-        if call.action is Action.CALL_TOOL and self._dependencies.last_uses is not None:
-            self._dependencies.last_uses.record(self._entry.config, self._dependencies.file_queue)
+        if now >= self._next_date and call.action is Action.CALL_TOOL:
+            self._date(now)
         connection = self._availability.connection
         if connection is not None and connection.dialect is not None and connection.channel.is_congested():
             call.reply(self._not_running("it does not read its input, and much waits already"))
             return
-        seconds, at_most = self._entry.config.call_timeout_seconds, self._entry.config.max_call_seconds
-        if seconds is not None or at_most is not None:
-            call = limited(call, seconds, at_most, self._later, self._late)
+        if config.call_timeout_seconds is not None or config.max_call_seconds is not None:
+            call = limited(call, config.call_timeout_seconds, config.max_call_seconds, self._later, self._late)
         self._pass_on(call, target)
+
+    def _date(self, now: float) -> None:
+        """Record that a tool of the server is used now, for processes that start later."""
+        self._next_date = now + PRECISION_SECONDS
+        if self._dependencies.last_uses is not None:
+            self._dependencies.last_uses.record(self._entry.config, self._dependencies.file_queue)
 
     def _without_secrets(self, outcome: Outcome | None) -> Outcome | None:
         """Remove the values of sources of secrets from an error: the clients' own configurations do not have them."""
@@ -131,7 +139,7 @@ class ServerCalls:
         # A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
         reading = self._known.lists[kind].due_reading() if kind is not None else 0
         if dialect is not None and (kind is None or self._known.lists[kind].is_compared(reading)):
-            self._start(dialect, call, target)
+            self._start(dialect, call, target, kind)
         elif not self._held.hold(call, target, reading):
             call.reply(self._not_running(f"{MOST_HELD} calls wait for it already"))
         elif dialect is None:
@@ -139,8 +147,11 @@ class ServerCalls:
 
     def _deciding_list(self, call: Call) -> Kind | None:
         """Return the list that has to be read on this connection before a call; `None` if there is none."""
-        if self._entry.config.pin_tools or Retry.OUTDATED in call.tried or self._unless_read_only(call) is not None:
+        config = self._entry.config
+        if config.pin_tools or (call.tried and Retry.OUTDATED in call.tried):
             return _LIST_OF.get(call.action)
+        if config.read_only or call.unless_read_only is not None:
+            return Kind.TOOLS if call.action is Action.CALL_TOOL else None
         return None
 
     def _waits_for_list(self, held: HeldCall) -> bool:
@@ -154,13 +165,17 @@ class ServerCalls:
             return HiddenByReadOnly(call.target, self.name)
         return call.unless_read_only
 
-    def _start(self, dialect: BackDialect, call: Call, target: str) -> None:
+    def _refusal(self, kind: Kind, call: Call, target: str) -> WireError | None:
+        """Return why a call is refused by what the list says of its target, if it is."""
         refusal = self._unless_read_only(call)
-        if refusal is not None and self._known.is_read_only(target):
-            refusal = None
-        if refusal is None and self._entry.config.pin_tools and (kind := _LIST_OF.get(call.action)) is not None:
-            refusal = self._known.comparison.refusal(self._known.lists[kind], target, call.target)
-        if refusal is not None:
+        if refusal is not None and not self._known.is_read_only(target):
+            return refusal
+        if self._entry.config.pin_tools:
+            return self._known.comparison.refusal(self._known.lists[kind], target, call.target)
+        return None
+
+    def _start(self, dialect: BackDialect, call: Call, target: str, kind: Kind | None) -> None:
+        if kind is not None and (refusal := self._refusal(kind, call, target)) is not None:
             call.reply(refusal)
             return
         self._idleness.interrupt()
@@ -192,7 +207,7 @@ class ServerCalls:
         if dialect is None or not self._held:
             return
         for held in self._held.take(lambda held: not self._waits_for_list(held)):
-            self._start(dialect, held.call, held.target)
+            self._start(dialect, held.call, held.target, self._deciding_list(held.call))
 
     def refuse(self) -> None:
         """Refuse the calls that wait for the server."""

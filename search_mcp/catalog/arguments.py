@@ -88,7 +88,7 @@ def with_types(params: Fields, item: Item) -> Fields:
     it, and admits what it says as JSON; everything else keeps its bytes.
     """
     raw = params.get("arguments")
-    if raw is None or len(memoryview(raw)) > SMALL_BYTES or not _JSON_IN_STRING.search(raw):
+    if raw is None or len(raw) > SMALL_BYTES or not _JSON_IN_STRING.search(raw):
         return params
     properties, given = item.input_schema.get("properties"), payload.object_or_empty(raw)
     if not isinstance(properties, dict):
@@ -144,8 +144,8 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
 def _may_be_error(result: Result) -> bool:
     if isinstance(result.body, dict):
         content = result.body.get("content", EMPTY)
-        return "isError" in result.body and len(memoryview(content)) <= SMALL_BYTES
-    return len(memoryview(result.body)) <= SMALL_BYTES and _IS_ERROR.search(result.body) is not None
+        return "isError" in result.body and len(content) <= SMALL_BYTES
+    return len(result.body) <= SMALL_BYTES and _IS_ERROR.search(result.body) is not None
 
 
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
@@ -184,7 +184,7 @@ def _bounded(error: ErrorObject) -> ErrorObject:
     message, data = error.message, error.data
     if len(message) > LARGE_BYTES:
         message = f"{message[:LARGE_BYTES]}… ({len(message) - LARGE_BYTES:,} more characters left out)"
-    if data is not UNSET and len(memoryview(data)) > LARGE_BYTES:
+    if data is not UNSET and len(data) > LARGE_BYTES:
         data = UNSET
     is_same = message is error.message and data is error.data
     return error if is_same else ErrorObject(error.code, message, data)

@@ -46,7 +46,7 @@ LONGEST_KEY: Mapping[Kind, int] = {
 
 def size(definition: Fields) -> int:
     """Return the size of a definition in bytes."""
-    return sum(len(key) + len(memoryview(raw)) for key, raw in definition.items())
+    return sum(len(key) + len(raw) for key, raw in definition.items())
 
 
 def cost(entry: Entry) -> int:

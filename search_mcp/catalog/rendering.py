@@ -105,7 +105,7 @@ def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
     if "description" not in fields and item.description:
         fields["description"] = payload.encode(item.description)
     # A longer one would take too long to make compact; an empty one is nested too deeply.
-    if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= SMALL_BYTES and item.input_schema:
+    if len(fields.get("inputSchema", structs.EMPTY)) <= SMALL_BYTES and item.input_schema:
         fields["inputSchema"] = payload.encode(schemas.compact(item.input_schema))
     return fields
 

@@ -141,7 +141,7 @@ def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
     if error.code != names.URL_ELICITATION_REQUIRED or error.data is UNSET:
         return error
     try:
-        if len(memoryview(error.data)) > SMALL_BYTES:
+        if len(error.data) > SMALL_BYTES:
             raise ValueError(f"the data of its error has more than {SMALL_BYTES:,} bytes")
         elicitations = _elicitations(error)
         if elicitations is None:
@@ -222,7 +222,7 @@ def _labelled(server: str, message: Raw | None) -> Raw:
     label = payload.encode(f"[{name}] ")
     if message is None:
         return label
-    text = payload.string(message) if len(memoryview(message)) <= LARGE_BYTES else None
+    text = payload.string(message) if len(message) <= LARGE_BYTES else None
     if text is None:
         raise ValueError("message must be a string, and short enough for a person to read")
     clean = re.sub(_CURSOR_CONTROL, "\ufffd", re.sub(_UNSEEN_START, "", text))

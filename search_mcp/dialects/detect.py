@@ -1,7 +1,6 @@
 """Detection of the era of a client's request, and of the revisions in a server's answer to a probe. Stateless."""
 
 from search_mcp.dialects import names
-from search_mcp.model.names import Era
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import ProtocolError, invalid_params
 from search_mcp.wire.structs import Fields, Raw, Struct
@@ -16,20 +15,20 @@ class Envelope(Struct, frozen=True):
     log_level: str | None
 
 
-def era_of_request(method: str, meta: Fields, *, opened: bool) -> Era:
-    """Return the era of a request; `opened`: `initialize` was received before it.
+def is_modern(method: str, meta: Fields, *, opened: bool) -> bool:
+    """Return whether a request is of the modern era; `opened`: `initialize` was received before it.
 
     Raises:
-        ProtocolError: it belongs to neither; the message names what is missing.
+        ProtocolError: it belongs to neither era; the message names what is missing.
     """
     # "An `initialize` request selects legacy semantics"; "A request carrying modern per-request `_meta`
     # is served statelessly according to this revision."
     if method == names.INITIALIZE:
-        return Era.LEGACY
+        return False
     if names.VERSION_KEY in meta or names.CAPABILITIES_KEY in meta:
-        return Era.MODERN
+        return True
     if opened or method == names.PING:
-        return Era.LEGACY
+        return False
     if method == names.DISCOVER:
         raise _missing(names.VERSION_KEY, names.CAPABILITIES_KEY)
     raise invalid_params(

@@ -185,7 +185,7 @@ def parameter_headers(schema: Raw) -> dict[str, tuple[str, ...]]:
     Raises:
         ValueError: an annotation breaks the rules, so that the tool must not be listed.
     """
-    if len(memoryview(schema)) > SMALL_BYTES:
+    if len(schema) > SMALL_BYTES:
         raise ValueError(f"its inputSchema with {ANNOTATION} has more than {SMALL_BYTES:,} bytes")
     found: dict[str, tuple[str, ...]] = {}
     lower_names: set[str] = set()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from search_mcp.dialects import CatalogChanged, Gateway, detect
 from search_mcp.dialects.front.legacy import FrontLegacy
 from search_mcp.dialects.params import read_params
-from search_mcp.model.names import Era
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.framing import Line
@@ -36,8 +35,7 @@ class Front:
 
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
-        era = detect.era_of_request(request.method, meta or {}, opened=self._legacy.opened)
-        if era is Era.LEGACY:
+        if not detect.is_modern(request.method, meta or {}, opened=self._legacy.opened):
             self._legacy.on_request(request, params, meta)
             return
         if self._modern is None:

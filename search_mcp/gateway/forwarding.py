@@ -44,14 +44,17 @@ class Forwarding:
         params = arguments.without_added(added, call, item) if added else call.params
         if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
             params = arguments.with_types(params, item)
-        is_task, config = "task" in params, self._servers.configs[item.server]
-        report = self._client.tasks.translated_report(item.server, call.report) if is_task else call.report
-        steps = self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call
+        if params is not call.params:
+            call = structs.replace(call, params=params)
+        steps, config = self._steps.of_tool_call, self._servers.configs[item.server]
+        if "task" in params:
+            steps = self._steps.of_tool_call_as_task
+            call = structs.replace(call, report=self._client.tasks.translated_report(item.server, call.report))
         forwarded = Forwarded(item.server, steps, config.secrets, call.target, params, item)
         if config.max_result_characters is not None and not item.is_of_app:  # an app's page needs the whole
             self._limit(call, item, config.max_result_characters)
         call.reply.steps.append(partial(self._steps.read, forwarded))
-        self._servers.backends[item.server].submit(structs.replace(call, params=params, report=report), item.key)
+        self._servers.backends[item.server].submit(call, item.key)
 
     def _limit(self, call: Call, item: Item, limit: int) -> None:
         """Have the result of a call shortened if it is longer than the user wants."""

@@ -96,9 +96,9 @@ class OutcomeSteps:
 
         The body of a complete result is not opened.
         """
-        if result.type != "complete":
+        if result.type != "complete" or forwarded.item is None:
             return self._translate_tasks(forwarded, result)
-        return explain_arguments(forwarded, result)
+        return arguments.tool_result(forwarded.name, forwarded.params, forwarded.item, result)
 
 
 def explain_arguments(forwarded: Forwarded, result: Result) -> Result:

@@ -113,7 +113,7 @@ def results_of(
         if are_prompts or not isinstance(item, Item):
             yield _found_text(item, shown, detail, description_length)
             continue
-        room -= len(memoryview(item.fields.get("inputSchema", structs.EMPTY)))
+        room -= len(item.fields.get("inputSchema", structs.EMPTY))
         if room < 0 and detail != "name":
             yield FoundTool(f"{shown[item]}(…)", item.hint, brief(item.description, description_length))
         else:
@@ -125,7 +125,7 @@ def _found_tool(item: Item, shown: ShownNames, detail: str, description_length: 
         return FoundTool(shown[item], item.hint)
     if detail == "full":
         schema, description = item.fields["inputSchema"], item.description
-        if len(memoryview(schema)) + len(description) <= ANSWER_LENGTH:
+        if len(schema) + len(description) <= ANSWER_LENGTH:
             return FoundTool(shown[item], item.hint, description, schema)
     return FoundTool(shown.signature(item), item.hint, brief(item.description, description_length))
 

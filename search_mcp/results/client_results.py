@@ -313,5 +313,5 @@ def _error(text: str) -> Raw:
 def _size(result: Result) -> int:
     """Return the bytes of a result, keys and punctuation of decoded ones not counted."""
     if isinstance(result.body, dict):
-        return sum(len(memoryview(each)) for each in result.body.values())
-    return len(memoryview(result.body))
+        return sum(len(each) for each in result.body.values())
+    return len(result.body)

@@ -162,7 +162,7 @@ def _is_same(value: Raw, text: str) -> bool:
     written = text.encode("utf-8", "replace")
     if bytes(value).translate(None, _WHITESPACE) == written.translate(None, _WHITESPACE):
         return True
-    if max(len(memoryview(value)), len(written)) > COMPARED_BYTES:
+    if max(len(value), len(written)) > COMPARED_BYTES:
         return False
     decoded = payload.value(written)
     return decoded is not None and bool(decoded == payload.value(value))

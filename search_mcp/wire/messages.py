@@ -152,20 +152,16 @@ def error_object(raw: Raw) -> ErrorObject:
         return ErrorObject(INTERNAL_ERROR, "malformed error object", raw)
 
 
-def _params_member(params: Params) -> tuple[bytes, ...]:
-    """Encode the rest of the line behind the method."""
-    return (b'","params":', encode_bytes(params), b"}\n") if params is not None else (b'"}\n',)
-
-
 def request(message_id: RequestId, method: str, params: Params) -> bytes:
     """Encode a request as one line."""
-    head = b'{"jsonrpc":"2.0","id":', _encode_id(message_id), b',"method":"', method.encode()
-    return b"".join((*head, *_params_member(params)))
+    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (_encode_id(message_id), method.encode())
+    return b"".join((head, b',"params":', encode_bytes(params), b"}\n")) if params is not None else head + b"}\n"
 
 
 def notification(method: str, params: Params) -> bytes:
     """Encode a notification as one line."""
-    return b"".join((b'{"jsonrpc":"2.0","method":"', method.encode(), *_params_member(params)))
+    head = b'{"jsonrpc":"2.0","method":"%b"' % method.encode()
+    return b"".join((head, b',"params":', encode_bytes(params), b"}\n")) if params is not None else head + b"}\n"
 
 
 def result(message_id: RequestId, payload: Raw) -> bytes:

@@ -19,16 +19,6 @@ def test_a_use_is_recent_for_three_days_in_every_process(tmp_path: Path) -> None
         assert not later.is_recent(OTHER)
 
 
-def test_the_date_of_every_hour_is_kept(tmp_path: Path) -> None:
-    now = NOW
-    uses = LastUses(tmp_path, lambda: now)
-    for seconds, kept in ((0, 0), (3599, 0), (3600, 3600), (-7200, -7200)):
-        now = NOW + seconds
-        uses.record(SERVER)
-        (file,) = tmp_path.iterdir()
-        assert file.stat().st_mtime == NOW + kept
-
-
 def test_an_unwritable_folder_has_no_other_effect(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     uses = LastUses(tmp_path / "file" / "uses", lambda: NOW)

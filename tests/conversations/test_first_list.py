@@ -12,6 +12,7 @@ from conversations.eras import legacy_client, modern_client
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, WITH_CALL_TOOL, Json, names, text
+from search_mcp.backends.last_uses import PRECISION_SECONDS
 from search_mcp.catalog.profiles import BY_NAME
 
 SLOW = {"half": 0.5, "three": 3.0, "eight": 8.0, "twenty": 20.0}
@@ -225,6 +226,24 @@ def test_a_server_that_nobody_calls_is_started_by_its_first_call(pair: Pair, tmp
     pair.after(3 * 86_400)
     _lists_at_once(pair)
     assert pair.alpha.channels == []
+
+
+def test_the_date_of_a_servers_last_call_is_written_once_an_hour(pair: Pair, tmp_path: Path) -> None:
+    pair.knows_last_uses_in(tmp_path / "uses")
+    pair.front.opens()
+
+    def date() -> float:
+        call = pair.front.calls("alpha.echo")
+        pair.alpha.is_called("echo").returns(text("x"))
+        call.gets(text("x"))
+        (file,) = (tmp_path / "uses").iterdir()
+        return file.stat().st_mtime
+
+    first = date()
+    pair.after(PRECISION_SECONDS / 2)
+    assert date() == first
+    pair.after(PRECISION_SECONDS / 2)
+    assert date() >= first + PRECISION_SECONDS
 
 
 def test_a_server_is_asked_once_a_week_what_it_lists(pair: Pair, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from search_mcp.dialects.detect import (
     Envelope,
-    era_of_request,
+    is_modern,
     modern_revisions,
     read_envelope,
 )
@@ -49,7 +49,7 @@ ERAS = [
 
 @pytest.mark.parametrize(("method", "meta", "opened", "then"), ERAS)
 def test_eras(method: str, meta: dict[str, object], opened: bool, then: Era) -> None:
-    assert era_of_request(method, fields(meta), opened=opened) is then
+    assert is_modern(method, fields(meta), opened=opened) is (then is Era.MODERN)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_eras(method: str, meta: dict[str, object], opened: bool, then: Era) -> 
 )
 def test_before_any_initialize_a_request_says_its_era(method: str, meta: dict[str, object], message: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        era_of_request(method, fields(meta), opened=False)
+        is_modern(method, fields(meta), opened=False)
     assert (caught.value.code, str(caught.value)) == (-32602, message)
 
 

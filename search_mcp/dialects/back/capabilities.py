@@ -19,7 +19,7 @@ LONGEST_TITLE = 1_000
 def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
     """Read the capabilities in an opening result; malformed members are ignored."""
     declared = result.get("capabilities")
-    is_too_large = declared is not None and len(memoryview(declared)) > SMALL_BYTES
+    is_too_large = declared is not None and len(declared) > SMALL_BYTES
     if is_too_large:
         log.warning("! a server's capabilities of more than %d bytes are ignored", SMALL_BYTES)
     # A copy: views would keep the whole answer, of which the rest may be megabytes, as long as the connection.

@@ -42,7 +42,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         cursor = await reading.take(await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor}))
         if reading.is_full or cursor is None:
             break
-        if len(memoryview(cursor)) > SMALL_BYTES:
+        if len(cursor) > SMALL_BYTES:
             fault = f"has a cursor of more than {SMALL_BYTES:,} bytes"
         elif hash(bytes(cursor)) in seen:
             fault = "repeats a cursor"
@@ -80,7 +80,7 @@ class _Reading:
             ValueError: it is not a list result.
         """
         await anyio.lowlevel.checkpoint()  # lets other tasks run between the steps of reading a large page
-        self.bytes_read += len(memoryview(page))
+        self.bytes_read += len(page)
         if memoryview(page)[0] != ord("{"):
             raise ValueError("its result is not an object")
         result = payload.members(page, names.ITEMS_KEY[self._kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
@@ -97,7 +97,7 @@ class _Reading:
         most = list_limits.MOST_ENTRIES
         definitions = payload.first_items(raw, most + 1)
         for position, item in enumerate(definitions[:most]):
-            slice_bytes += ENTRY_COST_BYTES + len(memoryview(item))
+            slice_bytes += ENTRY_COST_BYTES + len(item)
             if slice_bytes >= SLICE_BYTES:
                 slice_bytes = 0
                 await anyio.lowlevel.checkpoint()
@@ -108,7 +108,7 @@ class _Reading:
 
     def _take_one(self, position: int, item: Raw) -> None:
         place, key_name = f"{self._kind.value}[{position}]", names.ENTRY_KEY[self._kind]
-        size = len(memoryview(item))
+        size = len(item)
         if size > list_limits.LARGEST_ENTRY:
             self._reject(f"{place} has {size:,} bytes; up to {list_limits.LARGEST_ENTRY:,} are taken")
             return

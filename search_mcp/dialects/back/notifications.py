@@ -28,7 +28,7 @@ _READ_OF_LARGE = {
 
 def read_notification(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
     """Decode the parameters of a notification; `None` if they are malformed or too large for its method."""
-    if params is not UNSET and len(memoryview(params)) > SMALL_BYTES:
+    if params is not UNSET and len(params) > SMALL_BYTES:
         if method in _READ_OF_LARGE:
             return payload.members(params, *_READ_OF_LARGE[method]) or None
         log.warning("! %s: %s of more than %d bytes is ignored", server, repr(cut(method)), SMALL_BYTES)

@@ -157,7 +157,7 @@ class FrontLegacy:
         report: ProgressReport | None = None,
     ) -> None:
         action, target = read_target(request.method, params)
-        token = progress_token(meta)
+        token = progress_token(meta) if meta is not None else None
         if report is None and token is not None:
             report = (TaskProgressReport if "task" in params else ProgressReport)(self._peer, request, token)
         reply = Reply(partial(self._on_outcome, request, rounds, report))
@@ -167,7 +167,7 @@ class FrontLegacy:
                 action=action,
                 target=target,
                 params=params,
-                meta=without_own_keys(meta, *names.REQUEST_KEYS),
+                meta=meta and without_own_keys(meta, *names.REQUEST_KEYS),
                 caller=self,
                 reply=reply,
                 report=report,

@@ -15,7 +15,7 @@ def read_target(method: str, params: Fields) -> tuple[Action, str]:
     """
     if method in names.TARGETED:
         action, key = names.TARGETED[method]
-        return action, _required_string(params, key)
+        return action, payload.string(params.get(key)) or _required_string(params, key)
     if method == names.COMPLETE:
         return _read_reference(params)
     if method == names.TASKS_LIST:
