@@ -15,6 +15,9 @@ from subjects import Backend, Session, Subject, backends
 
 BLOCK_SECONDS = 60.0
 """Time limit for a block of calls, or for one large result."""
+MANY = 64
+"""Calls in flight while the processor time of a call is measured, and the number of these calls."""
+PROCESSOR_CALLS = 10_000
 RECORDED_BLOCKS = 20
 """Blocks of calls in a turn, with and without a record of the calls."""
 SLOW_CALLS = 50
@@ -95,10 +98,21 @@ def _numbered(servers: Sequence[str], count: int) -> Iterable[tuple[int, str]]:
 
 def _rates(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
     label = f"in flight, {counted(len(servers))}"
-    return [
+    rates = [
         Reading(f"calls a second, {window} {label}", "/s", call_rate(session, servers, extent, window))
         for window in extent.windows
     ]
+    return [*rates, *processor_times(session, servers, extent, f"processor time of a call, {MANY} {label}")]
+
+
+def processor_times(session: Session, servers: Sequence[str], extent: Extent, label: str) -> list[Reading]:
+    """Measure the processor time that the subject needs for a call while many are in flight; none without a subject."""
+    if not processes.own(session):
+        return []
+    whole = replace(extent, block_calls=PROCESSOR_CALLS // 4, block_seconds=BLOCK_SECONDS)
+    used = processes.cpu_seconds(session)
+    call_rate(session, servers, whole, MANY)
+    return [Reading(label, "µs", (processes.cpu_seconds(session) - used) / PROCESSOR_CALLS * 1e6)]
 
 
 def call_rate(session: Session, servers: Sequence[str], extent: Extent, window: int) -> float:

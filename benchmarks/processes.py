@@ -1,11 +1,14 @@
 """Resource use of a subject's own processes, without its backends."""
 
+import time
 from pathlib import Path
 
 import psutil
 from subjects import HERE, Session
 
 MEGABYTE = 1_000_000
+PROCESS_CLOCK = 2
+"""The clock of a whole process, in the number that Linux makes of it and the process (clock_getcpuclockid(3))."""
 
 
 def own(session: Session) -> list[psutil.Process]:
@@ -36,7 +39,15 @@ def threads(session: Session) -> int:
 
 
 def cpu_seconds(session: Session) -> float:
-    return float(sum(sum(process.cpu_times()[:2]) for process in own(session)))
+    """Return the processor time that its processes have used."""
+    return sum(map(processor_time, own(session)))
+
+
+def processor_time(process: psutil.Process) -> float:
+    """Return the processor time that a process has used, in seconds: on Linux in nanoseconds, else in larger steps."""
+    if psutil.LINUX:
+        return time.clock_gettime(~process.pid << 3 | PROCESS_CLOCK)
+    return float(sum(process.cpu_times()[:2]))
 
 
 def wakeups(session: Session) -> int | None:

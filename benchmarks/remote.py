@@ -12,7 +12,7 @@ from pathlib import Path
 
 import client
 import processes
-from calls import BLOCK_SECONDS, BULK_BYTES, call_rate, call_times, large_results
+from calls import BLOCK_SECONDS, BULK_BYTES, MANY, call_rate, call_times, large_results, processor_times
 from client import patience
 from http_client import HttpClient
 from readings import Extent, Reading, Turns, milliseconds_since, quantile
@@ -84,10 +84,13 @@ def throughput(subject: Subject, extent: Extent, folder: Path) -> Turns:
     with connected(subject, (), folder) as caller:
         _times(caller, extent)  # warm up
         for _ in range(extent.turns):
-            yield [
+            rates = [
                 Reading(f"remote calls a second, {window} in flight", "/s", _rate(caller, extent, window))
                 for window in extent.windows
             ]
+            label = f"processor time of a remote call, {MANY} in flight"
+            is_proxy = not isinstance(caller, HttpClient)
+            yield [*rates, *(processor_times(caller, [NAME], extent, label) if is_proxy else [])]
 
 
 def _rate(caller: Session | HttpClient, extent: Extent, window: int) -> float:

@@ -16,6 +16,7 @@ import client
 import psutil
 from calls import BLOCK_SECONDS, call_times
 from client import patience
+from processes import processor_time
 from readings import Extent, Reading, Turns, milliseconds_since, quantile
 from subjects import HERE, START_SECONDS, Session, SharedBackend, Subject
 
@@ -215,17 +216,25 @@ def throughput(subject: Subject, extent: Extent, folder: Path) -> Turns:
     with home_of(subject, folder) as home, contextlib.ExitStack() as stack:
         sessions = home.open(stack, BUSY_CLIENTS)
         _rate(sessions, extent)  # warm up
+        proxies = [each for each in home.processes() if not _is_running(each, str(HERE / "backend.py"))]
         for _ in range(extent.turns):
-            one, all_of_them = _rate(sessions[:1], extent), _rate(sessions, extent)
+            one, _ = _rate(sessions[:1], extent)
+            used = _sum(proxies, processor_time)
+            all_of_them, answered = _rate(sessions, extent)
             yield [
                 Reading("calls a second of one busy client", "/s", one),
                 Reading(f"calls a second of {BUSY_CLIENTS} busy clients", "/s", all_of_them),
                 Reading(f"calls of {BUSY_CLIENTS} busy clients, to those of one", "×", all_of_them / one),
+                Reading(
+                    f"processor time of a call of {BUSY_CLIENTS} busy clients",
+                    "µs",
+                    (_sum(proxies, processor_time) - used) / answered * 1e6,
+                ),
             ]
 
 
-def _rate(sessions: Sequence[Session], extent: Extent) -> float:
-    """Return the calls per second of all clients, each with the same number of calls in flight."""
+def _rate(sessions: Sequence[Session], extent: Extent) -> tuple[float, int]:
+    """Return the calls per second of all clients, each with the same number of calls in flight, and all calls."""
     clients = [_Busy(session, NAMES) for session in sessions]
     pipes = [pipe for session in sessions for pipe in session.pipes]
     with patience(pipes, BLOCK_SECONDS), selectors.DefaultSelector() as selector:
@@ -242,7 +251,7 @@ def _rate(sessions: Sequence[Session], extent: Extent) -> float:
         answered = sum(each.answered for each in clients)
         for each in clients:
             each.finish()
-    return answered / spent
+    return answered / spent, sum(each.answered for each in clients)
 
 
 def memory(subject: Subject, extent: Extent, folder: Path) -> Turns:

@@ -27,14 +27,18 @@ def readings(**ours: float) -> str:
         "small call, 8 backends: p50": ("ms", 0.17),
         "calls a second, 64 in flight, 1 backend": ("/s", 12_000.0),
         "calls a second, 64 in flight, 8 backends": ("/s", 40_000.0),
+        "processor time of a call, 64 in flight, 1 backend": ("µs", 45.0),
+        "processor time of a call, 64 in flight, 8 backends": ("µs", 12.0),
         "10 MB result": ("ms", 75.0),
         "small remote call, answers in JSON: p50": ("ms", 0.9),
         "small remote call, answers in streams: p50": ("ms", 1.0),
         "remote calls a second, 64 in flight": ("/s", 1_200.0),
+        "processor time of a remote call, 64 in flight": ("µs", 750.0),
         "start beside a client: initialize": ("ms", 45.0),
         "start of the first client: initialize": ("ms", 250.0),
         "small call of one of 6 clients: p50": ("ms", 0.3),
         "calls a second of 12 busy clients": ("/s", 6_000.0),
+        "processor time of a call of 12 busy clients": ("µs", 60.0),
         "6 clients of 6 servers: memory of all processes": ("MB", 90.0),
         "6 clients of 6 servers: server processes": ("", 6.0),
         "6 clients of 6 servers: memory of the process that a client starts": ("MB", 7.0),
@@ -160,10 +164,12 @@ subject = replace(subjects.search_mcp(), spell=spell, listings=("search",))
 
 
 def test_a_subject_that_lists_no_tools_is_called_through_its_call_tool() -> None:
-    assert taken("subject", "throughput", BY_ONE_TOOL) == (
-        ["calls a second, 4 in flight, 1 backend", "calls a second, 4 in flight, 8 backends"],
-        [],
-    )
+    rows = [
+        f"{what} in flight, {backends}"
+        for backends in ("1 backend", "8 backends")
+        for what in ("calls a second, 4", "processor time of a call, 64")
+    ]
+    assert taken("subject", "throughput", BY_ONE_TOOL) == (rows, [])
 
 
 SMALL_REMOTE_CALLS = [
@@ -173,13 +179,16 @@ SMALL_REMOTE_CALLS = [
 ]
 
 
+PROCESSOR_TIME = "processor time of a remote call, 64 in flight"
+
+
 @pytest.mark.parametrize(
     ("subject", "measure", "rows"),
     [
         ("direct", "remote-call", SMALL_REMOTE_CALLS),
         ("direct", "remote-throughput", ["remote calls a second, 4 in flight"]),
         ("direct", "remote-result", ["1 MB remote result"]),
-        ("floor", "remote-throughput", ["remote calls a second, 4 in flight"]),
+        ("floor", "remote-throughput", ["remote calls a second, 4 in flight", PROCESSOR_TIME]),
         ("search_mcp", "remote-call", SMALL_REMOTE_CALLS),
         ("search_mcp", "remote-result", ["1 MB remote result"]),
     ],
