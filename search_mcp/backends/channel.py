@@ -3,7 +3,7 @@
 A supervisor and a connection know these protocols only: no process, address or signal number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from search_mcp.wire.errors import SearchMcpError
@@ -111,8 +111,10 @@ class Transport(Protocol):
         """
         ...
 
-    def start(self) -> Sequence[object]:
+    def start(self, counts: Callable[[str], bool]) -> Sequence[object]:
         """Return everything that the server is given at its start, as values for JSON; they hold secrets.
+
+        `counts` returns whether an inherited variable is one of these, by its name.
 
         Raises:
             CannotOpenChannelError: the file does not exist.

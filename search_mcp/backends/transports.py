@@ -28,7 +28,7 @@ class RemoteTransport:
         """Return the address."""
         return self._remote.url
 
-    def start(self) -> Sequence[object]:
+    def start(self, counts: Callable[[str], bool]) -> Sequence[object]:
         """Return the address, the headers and the login."""
         return identity.reached_by(self._remote)
 

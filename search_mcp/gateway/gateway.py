@@ -61,7 +61,7 @@ class Gateway:
     ) -> None:
         """`profile` is the one that the client was started with, if any.
 
-        Without `results`, no result is shortened. Entries with `"share": true` start in `shared_folder`.
+        Without `results`, no result is shortened. Servers whose folder does not matter start in `shared_folder`.
         """
         self._dependencies, self.later = dependencies, pool.later
         self.file_queue = dependencies.file_queue

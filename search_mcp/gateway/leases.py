@@ -28,7 +28,7 @@ class Leases:
         publish: Callable[[News], None],
         shared_folder: str | None,
     ) -> None:
-        """Entries with `"share": true` start in `shared_folder`, if there is one."""
+        """Servers whose folder does not matter start in `shared_folder`, if there is one."""
         self._pool, self._dependencies, self._shared_folder = pool, dependencies, shared_folder
         self._client, self._publish = client, publish
         self.by_name: dict[str, Lease] = {}
@@ -61,7 +61,7 @@ class Leases:
 
     def _make(self, server: ServerConfig) -> Lease:
         dependencies = self._dependencies
-        if server.share and self._shared_folder is not None:
+        if self._shared_folder is not None and self._pool.ignores_folder(server):
             dependencies = replace(dependencies, folder=self._shared_folder)
         lease = Lease(self._pool, server, dependencies, self._client, self._publish)
         if self._log_level is not None:

@@ -26,6 +26,8 @@ from search_mcp.wire.structs import replace
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from search_mcp.pool.known_servers import KnownServer
+
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
     """Call a function after some seconds; return what cancels that."""
@@ -82,7 +84,21 @@ class Pool:
 
     def make(self, config: ServerConfig, dependencies: Dependencies) -> PooledServer:
         """Make a server of an entry; it is not started."""
-        return PooledServer(config, replace(dependencies, lists=self._lists), self.later)
+        return PooledServer(config, self._known(config), replace(dependencies, lists=self._lists), self.later)
+
+    def _known(self, config: ServerConfig) -> "KnownServer | None":
+        if not self.is_shared:
+            return None
+        from search_mcp.pool import known_servers  # loaded only where clients share servers
+
+        return known_servers.find(config)
+
+    def ignores_folder(self, config: ServerConfig) -> bool:
+        """Return whether the folder does not matter in which the server of an entry starts."""
+        if config.share is not None:
+            return config.share
+        known = self._known(config)
+        return known is not None and not known.folder
 
     def adapted(self, opening: Opening, config: ServerConfig) -> Opening:
         """Return the opening of an entry for a client: without roots if the entry says that clients share it."""
@@ -95,7 +111,7 @@ class Pool:
         if self.is_shared:
             opening, key = self.adapted(opening, own.config), None
             if own.config.share is not False:
-                key = sharing.launch_key(own.config, own.dependencies, opening, self._secret)
+                key = sharing.launch_key(own.config, own.known, own.dependencies, opening, self._secret)
             found = next((each for each in self._servers if key is not None and each.key == key), None)
             if found is not None:
                 return found

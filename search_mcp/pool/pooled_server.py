@@ -7,6 +7,7 @@ state, such as a request for roots, is recorded for its later starts; from then 
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -24,6 +25,9 @@ from search_mcp.pool.tenant import Tenant
 from search_mcp.wire.errors import invalid_request
 from search_mcp.wire.structs import replace
 
+if TYPE_CHECKING:
+    from search_mcp.pool.known_servers import KnownServer
+
 log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
@@ -33,8 +37,11 @@ LINGER_SECONDS = 300.0
 class PooledServer:
     """One server and its clients."""
 
-    def __init__(self, config: ServerConfig, dependencies: Dependencies, later: CallLater) -> None:
-        self.config, self.dependencies = config, dependencies
+    def __init__(
+        self, config: ServerConfig, known: "KnownServer | None", dependencies: Dependencies, later: CallLater
+    ) -> None:
+        """`known`: its row in `known_servers`, if it has one."""
+        self.config, self.known, self.dependencies = config, known, dependencies
         self.supervisor = Supervisor(config, self._publish, later, dependencies)
         self.tenants: dict[Tenant, None] = {}
         self.is_shared = False
@@ -71,7 +78,7 @@ class PooledServer:
 
     def judge(self) -> Sharing:
         """Return whether clients may share it, as far as is known now."""
-        return sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
+        return sharing.judge(self.config, self.known, self.supervisor.era, self.supervisor.sharing)
 
     def decide(self, opening: Opening, key: bytes | None) -> None:
         """Decide, before it is started for such a client, whether other clients may use it; they find it by the key."""

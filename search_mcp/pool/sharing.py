@@ -6,8 +6,9 @@ active project.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from search_mcp.backends.cache import SharingRecord
 from search_mcp.backends.channel import CannotOpenChannelError
@@ -20,7 +21,13 @@ from search_mcp.model.servers import Opening
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
+if TYPE_CHECKING:
+    from search_mcp.pool.known_servers import KnownServer
+
 KEY_BYTES = 32
+_PLACES_AND_LANGUAGE: Final = re.compile("PATH|LANG|LANGUAGE|LC_.*").fullmatch
+"""Inherited variables that a terminal often sets otherwise than a desktop, and that change no answer of a known server
+once its program is found."""
 NOT_SHARED = "not shared"
 """The beginning of the description of a server that is not shared."""
 KEEPS_NOTHING = (
@@ -41,12 +48,14 @@ class Sharing(Struct, frozen=True):
 UNKNOWN: Final = Sharing(is_shared=False, why="it has not answered yet")
 
 
-def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Sharing:
+def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, record: SharingRecord) -> Sharing:
     """Decide from what is known whether clients may share a server; `era` is `None` if it was never opened."""
     if config.share is not None:
         return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
+    if known is not None:
+        return Sharing(is_shared=True, why=f"it is known to keep nothing between calls: {known.why}")
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
         return Sharing(is_shared=True, why=KEEPS_NOTHING)
@@ -69,7 +78,9 @@ def _capabilities(opening: Opening) -> dict[str, str]:
     return {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
 
 
-def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Opening, secret: bytes) -> bytes | None:
+def launch_key(
+    config: ServerConfig, known: "KnownServer | None", dependencies: Dependencies, opening: Opening, secret: bytes
+) -> bytes | None:
     """Return a digest of everything that a server is given at its start and in its opening.
 
     It is `None` if the server cannot start. The name of the client is left out: servers should not depend on it. With
@@ -79,7 +90,7 @@ def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Openin
         return None
     client = [opening.era.value, opening.revision, _capabilities(opening)]
     try:
-        start = transport_to(config, dependencies).start()
+        start = transport_to(config, dependencies).start(lambda name: known is None or not _PLACES_AND_LANGUAGE(name))
     except CannotOpenChannelError:
         return None
     given = [start, _sources(config, dependencies), client]

@@ -1,6 +1,7 @@
 """Which clients may share a server: evidence and launch keys."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from search_mcp.config.placeholders import Places, Source
 from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Unfilled
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
+from search_mcp.pool.known_servers import KnownServer
 from search_mcp.pool.sharing import judge, launch_key
 from search_mcp.wire.payload import encode
 from search_mcp.wire.structs import replace
@@ -22,6 +24,7 @@ KEEPS_NOTHING = (
     "it is opened in revision 2026-07-28 and keeps nothing between calls; clients for which it is opened in an older "
     "revision do not share it"
 )
+KNOWN = KnownServer("pypi:alpha", "1", "it forgets", folder=False)
 ASKED = SharingRecord("it asks for roots", has_session=False)
 
 
@@ -56,7 +59,23 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
     ],
 )
 def test_evidence(config: ServerConfig, era: Era | None, record: SharingRecord, is_shared: bool, why: str) -> None:
-    judged = judge(config, era, record)
+    judged = judge(config, None, era, record)
+    assert (judged.is_shared, judged.why) == (is_shared, why)
+
+
+@pytest.mark.parametrize(
+    ("config", "record", "is_shared", "why"),
+    [
+        (LOCAL, SharingRecord(), True, "it is known to keep nothing between calls: it forgets"),
+        (LOCAL, ASKED, False, "it asks for roots"),
+        (replace(LOCAL, share=False), SharingRecord(), False, '"share" is false'),
+    ],
+)
+@pytest.mark.parametrize("era", [None, *Era])
+def test_evidence_about_a_known_server(
+    config: ServerConfig, era: Era | None, record: SharingRecord, is_shared: bool, why: str
+) -> None:
+    judged = judge(config, KNOWN, era, record)
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
@@ -64,8 +83,13 @@ CLIENT = Opening(Era.LEGACY, "2025-11-25", {"roots": encode({})}, encode({"name"
 WORLD = Dependencies(variables={"HOME": "/home/a", "PATH": "/bin"}, home="/home/a")
 
 
-def key(config: ServerConfig = LOCAL, world: Dependencies = WORLD, client: Opening = CLIENT) -> bytes | None:
-    return launch_key(config, world, client, b"secret")
+def key(
+    config: ServerConfig = LOCAL,
+    world: Dependencies = WORLD,
+    client: Opening = CLIENT,
+    known: KnownServer | None = None,
+) -> bytes | None:
+    return launch_key(config, known, world, client, b"secret")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +109,7 @@ def key(config: ServerConfig = LOCAL, world: Dependencies = WORLD, client: Openi
         key(client=replace(CLIENT, revision="2025-06-18")),
         key(client=replace(CLIENT, capabilities={})),
         key(client=replace(CLIENT, capabilities={"roots": encode({"listChanged": True})})),
-        launch_key(LOCAL, WORLD, CLIENT, b"another"),
+        launch_key(LOCAL, None, WORLD, CLIENT, b"another"),
         key(REMOTE),
     ],
 )
@@ -122,6 +146,29 @@ def test_clients_do_not_differ_in_what_a_server_is_not_given(same: bytes | None)
 def test_clients_differ_in_how_a_server_is_reached(change: dict[str, Any]) -> None:
     assert REMOTE.remote is not None
     assert key(REMOTE) != key(replace(REMOTE, remote=replace(REMOTE.remote, **change)))
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_shared"),
+    [({"PATH": "/sbin"}, True), ({"LANG": "C", "LC_ALL": "C"}, True), ({"TZ": "UTC"}, False), ({"HOME": "/b"}, False)],
+    ids=str,
+)
+def test_a_known_server_depends_on_few_inherited_variables(variables: dict[str, str], is_shared: bool) -> None:
+    other = replace(WORLD, variables={**WORLD.variables, **variables})
+    assert (key(world=other, known=KNOWN) == key(known=KNOWN)) is is_shared
+    own = replace(LOCAL, env=variables)
+    assert key(own, known=KNOWN) != key(known=KNOWN), "the entry sets them"
+
+
+def test_a_known_server_depends_on_the_program_that_is_found(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        program = tmp_path / folder / "alpha"
+        program.parent.mkdir()
+        program.touch(0o755)
+    worlds = [replace(WORLD, variables={"PATH": f"{tmp_path}/{folder}"}) for folder in ("a", "b")]
+    keys = [key(replace(LOCAL, command="alpha"), world, known=KNOWN) for world in worlds]
+    assert None not in keys
+    assert keys[0] != keys[1]
 
 
 def test_a_server_that_cannot_start_has_no_key() -> None:

@@ -1,7 +1,7 @@
 """The way to a server that is a child process: its program, environment and log file."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.dependencies import Dependencies
@@ -27,14 +27,15 @@ class ProcessTransport:
         """
         return self._resolved(self._environment())
 
-    def start(self) -> Sequence[object]:
-        """Return the program, its arguments, its whole environment and its folder.
+    def start(self, counts: Callable[[str], bool]) -> Sequence[object]:
+        """Return the program, its arguments, its environment and its folder.
 
         Raises:
             CannotOpenChannelError: it does not exist.
         """
-        environment = self._environment()
-        return [self._resolved(environment), self._config.args, sorted(environment.items()), self._folder()]
+        environment, own = self._environment(), self._config.env
+        given = sorted((name, value) for name, value in environment.items() if name in own or counts(name))
+        return [self._resolved(environment), self._config.args, given, self._folder()]
 
     async def open(self, listener: Listener) -> Channel:
         """Start the process.
