@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from search_mcp.config.entries import in_words
 from search_mcp.model.similar import closest
 
-# Variables that a shell command needs to run; none that belong to a single program, such as a token.
-_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
+# Variables that a shell command needs to run; none that belong to a single program, such as a token, or to a terminal,
+# which a server does not have.
+_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
 _POSIX_PREFIXES = ("LC_",)
 _WINDOWS = (
     "ALLUSERSPROFILE",

@@ -42,6 +42,7 @@ WINDOWS = {
     "PROGRAMFILES(X86)": r"C:\x86",
 }
 OTHERS = {"GITHUB_TOKEN": "secret", "SSH_AUTH_SOCK": "/tmp/agent", "LD_PRELOAD": "x", "PYTHONPATH": "/x", "Lc_ALL": "x"}
+OTHERS |= {"TERM": "xterm"}  # a server has no terminal
 FUNCTION = "() { :; }; echo harm"
 
 ENVIRONMENTS = [
