@@ -95,7 +95,7 @@ class KnownLists:
             return  # no list was available then; one may be now
         pages = list_limits.cut(record.pages)
         for kind, each in self.lists.items():
-            each.is_missing = each.is_missing and not self.remembered.spares_start
+            each.is_missing = not self.remembered.spares_start
             each.known = self._kept_once(kind, pages.get(kind))
             if each.known is not None and kind in COMPARED and self.comparison.is_possible:
                 each.known = replace(each.known, is_pending=True)

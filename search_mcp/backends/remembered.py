@@ -67,7 +67,7 @@ class Remembered:
         key = fingerprint(config, program, opening)
         if key == self._key:
             return None
-        self._key = key
+        self._key, self.era = key, None
         self.failure, self.sharing = cache.load_failure(key, config), cache.load_sharing(key)
         age_seconds, self.spares_start = cache.age_seconds(key, self._dependencies.wall_clock()), False
         if (record := cache.load(key)) is not None:

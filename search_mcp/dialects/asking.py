@@ -9,6 +9,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Final
 
 from search_mcp.dialects import names
 from search_mcp.model.calls import CallLater, InputRequired, Question, Result
@@ -24,6 +25,8 @@ from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, 
 CONSENT = "search-mcp: url elicitation"
 """The `requestState` of a call that a legacy server refuses until the user opens a URL; the retry is a new call."""
 
+_URL, _TOOLS = "url", "tools"  # parts of the capabilities for elicitation and sampling
+
 OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
 """Questions that a person answers or approves; the client itself knows the roots."""
 MOST_OPEN = 4
@@ -35,6 +38,14 @@ MOST_COLONS = 100_000
 """Most colons of a question, or of all in one result: a bound on members, so that decoding takes milliseconds."""
 FORGOTTEN_SECONDS = 60.0
 """Seconds for which an open question of a modern client counts: such a client may drop its call silently."""
+
+OF_ANY_CLIENT: Final = {
+    names.ASK_CAPABILITY[Ask.ELICIT]: payload.encode({"form": {}, _URL: {}}),
+    names.ASK_CAPABILITY[Ask.SAMPLE]: payload.encode({_TOOLS: {}}),
+    "extensions": payload.encode({names.APPS_EXTENSION: {"mimeTypes": ["text/html;profile=mcp-app"]}}),
+}
+"""The capabilities that are declared to a server which clients share: all that it can ask of some client in a call. A
+question is refused if its own client does not declare what it needs. No roots: they are those of one client."""
 
 _NONE = payload.encode("none")
 
@@ -271,14 +282,16 @@ def asked_in_error(error: ErrorObject) -> InputRequired | None:
     return InputRequired(requests, payload.encode(CONSENT)) if requests else None
 
 
-def without_roots(capabilities: Fields) -> Fields:
-    """Return a client's capabilities without its roots."""
-    return payload.without(capabilities, names.ASK_CAPABILITY[Ask.ROOTS])
-
-
 def can_open_urls(capabilities: Fields) -> bool:
     """Return whether a client declared URL elicitation."""
-    return "url" in payload.object_or_empty(capabilities.get(names.ELICITATION))
+    return _URL in payload.object_or_empty(capabilities.get(names.ELICITATION))
+
+
+def needed_mode(ask: Ask, params: Fields) -> str | None:
+    """Return the part of a capability that a question needs; `None` if it needs none."""
+    if ask is Ask.ELICIT and _is_url(params):
+        return _URL
+    return _TOOLS if ask is Ask.SAMPLE and not params.keys().isdisjoint((_TOOLS, "toolChoice")) else None
 
 
 def to_open_url(server: str, message: str, url: str) -> Fields:
@@ -287,7 +300,7 @@ def to_open_url(server: str, message: str, url: str) -> Fields:
     Raises:
         ValueError: it is no safe web address.
     """
-    params = {"mode": "url", "message": message, "url": url}
+    params = {"mode": _URL, "message": message, "url": url}
     return admitted(server, Ask.ELICIT, with_id({key: payload.encode(value) for key, value in params.items()}))
 
 
@@ -320,4 +333,4 @@ def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
 
 
 def _is_url(params: Fields) -> bool:
-    return payload.string(params.get("mode")) == "url"
+    return payload.string(params.get("mode")) == _URL

@@ -26,6 +26,7 @@ class Person:
     viewer: Viewer = _UNKNOWN_VIEWER
     capabilities: Fields = field(default_factory=dict)
     info: Raw | None = None
+    era: Era = Era.MODERN
     log_level: str | None = None
     session: object = None
 

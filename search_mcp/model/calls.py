@@ -8,7 +8,7 @@ import enum
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
-from search_mcp.model.names import Action, Ask
+from search_mcp.model.names import Action, Ask, Era
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.payload import encode, object_or_empty
 from search_mcp.wire.pending import Pending
@@ -99,6 +99,8 @@ class Viewer(Struct, frozen=True, cache_hash=True):
 class Caller(Protocol):
     """The client that makes a call."""
 
+    @property
+    def era(self) -> Era: ...
     @property
     def capabilities(self) -> Fields: ...
     @property

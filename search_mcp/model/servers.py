@@ -161,9 +161,10 @@ News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComple
 
 
 class Opening(Struct, frozen=True):
-    """The client's era and capabilities, with which backends are opened."""
+    """The client's era and capabilities, or those with which a backend is opened."""
 
     era: Era
+    """The client's; the era that a backend is asked for first."""
     revision: str
     capabilities: Fields
     info: Raw | None
@@ -172,3 +173,5 @@ class Opening(Struct, frozen=True):
     admit_question: Callable[[Ask, Call | None], None] = lambda _ask, _call: None
     """Called before a legacy server's question is asked, with the call it belongs to, or `None` if it belongs to no
     single call; raises a `WireError` to refuse it."""
+    note_unasked: Callable[[], None] = lambda: None
+    """Called when a modern server could not ask the client, because it tried as only a legacy server can."""

@@ -56,7 +56,7 @@ class Lease:
 
     def recall(self, opening: Opening) -> None:
         """Publish what is cached of the server for such a client, without starting it."""
-        self.server.supervisor.recall(self._pool.adapted(opening, self.config))
+        self.server.supervisor.recall(self._pool.adapted(self.server, opening))
 
     def open(self, opening: Opening, predecessor: "Lease | None" = None) -> None:
         """Get a server for this client; take over the waiting calls of the lease before an edit."""

@@ -17,7 +17,6 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.catalog.in_common import InCommon
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import asking
 from search_mcp.model.servers import Opening
 from search_mcp.pool import sharing
 from search_mcp.pool.pooled_server import PooledServer
@@ -100,22 +99,19 @@ class Pool:
         known = self._known(config)
         return known is not None and not known.folder
 
-    def adapted(self, opening: Opening, config: ServerConfig) -> Opening:
-        """Return the opening of an entry for a client: without roots if the entry says that clients share it."""
-        if not self.is_shared or not config.share:
-            return opening
-        return replace(opening, capabilities=asking.without_roots(opening.capabilities))
+    def adapted(self, server: PooledServer, opening: Opening) -> Opening:
+        """Return how a server is opened for a client, as far as is known before its start."""
+        return server.adapted(opening) if self.is_shared else opening
 
     def place(self, own: PooledServer, opening: Opening) -> PooledServer:
         """Return the server for such a client: a running one that is shared, or its own, which is started."""
         if self.is_shared:
-            opening, key = self.adapted(opening, own.config), None
-            if own.config.share is not False:
-                key = sharing.launch_key(own.config, own.known, own.dependencies, opening, self._secret)
+            key = sharing.launch_key(own.config, own.known, own.dependencies, self._secret)
             found = next((each for each in self._servers if key is not None and each.key == key), None)
             if found is not None:
                 return found
-            own.decide(opening, key)
+            opening = own.adapted(opening)
+            own.decide(key)
         own.open(opening)
         self._servers[own] = None
         if self._tasks is not None:  # after the answer to the client that needs it was written
@@ -128,23 +124,12 @@ class Pool:
 
     def describe_sharing(self, server: PooledServer) -> str | None:
         """Say whether clients share a server, and why; `None` while that is unknown, and where clients share none."""
-        if not server.why:
+        if server.decided is None:
             return None
-        if not server.is_shared:
-            now = server.judge()
-            why = sharing.SHARED_LATER if now.is_shared else now.why
-            return None if now is sharing.UNKNOWN else f"{sharing.NOT_SHARED}: {why}"
-        used = self._shared_processes_of(server)
-        if len(used) > 1:
-            why = sharing.why_apart([each.opening for each in used if each.opening is not None])
-            return f"{sharing.NOT_SHARED} by all: {why}"
-        return f"{f'shared by {server.clients} clients' if server.clients > 1 else 'can be shared'}: {server.why}"
-
-    def _shared_processes_of(self, server: PooledServer) -> list[PooledServer]:
-        """Return the processes of an entry that clients share: those in use; if this one is not, the others."""
-        return [
-            each
+        # Of those in use; if this one is not, of the others.
+        processes = sum(
+            each.is_shared and not each.is_ending and bool(each.clients) == bool(server.clients)
             for each in self._servers
-            if each.config.name == server.config.name and each.is_shared and not each.is_ending
-            if bool(each.clients) == bool(server.clients)
-        ]
+            if each.config.name == server.config.name
+        )
+        return sharing.describe(server.decided, server.judge(), server.clients, processes)

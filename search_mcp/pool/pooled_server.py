@@ -44,14 +44,14 @@ class PooledServer:
         self.config, self.known, self.dependencies = config, known, dependencies
         self.supervisor = Supervisor(config, self._publish, later, dependencies)
         self.tenants: dict[Tenant, None] = {}
-        self.is_shared = False
-        """Whether clients share it, as decided before its start."""
-        self.why = ""
-        """The reason for that; empty before the decision, and in a pool with one client."""
+        self.decided: Sharing | None = None
+        """Whether clients share it, as decided before its start; `None` before, and in a pool with one client."""
         self.key: bytes | None = None
         """The digest by which new clients find it; `None` if no new client may get it."""
         self.opening: Opening | None = None
-        """The opening of the client that it was started for; `None` before."""
+        """The opening that it was started with; `None` before."""
+        self.legacy_opening: Opening | None = None
+        """The opening of its legacy client, if it is asked for the modern era nevertheless."""
         self.was_shared = False
         """Whether it has, or had, more than one client."""
         self.predecessors: list[PooledServer] = []
@@ -70,6 +70,11 @@ class PooledServer:
         return f"<PooledServer {'shared' if self.is_shared else 'own'} clients={self.clients} {self.supervisor!r}>"
 
     @property
+    def is_shared(self) -> bool:
+        """Whether clients share it, as decided before its start."""
+        return self.decided is not None and self.decided.is_shared
+
+    @property
     def clients(self) -> int:
         """The number of its clients."""
         return len(self.tenants)
@@ -80,18 +85,33 @@ class PooledServer:
         """Return whether clients may share it, as far as is known now."""
         return sharing.judge(self.config, self.known, self.supervisor.era, self.supervisor.sharing)
 
-    def decide(self, opening: Opening, key: bytes | None) -> None:
-        """Decide, before it is started for such a client, whether other clients may use it; they find it by the key."""
-        self.supervisor.recall(opening)
-        judged = self.judge()
-        self.is_shared, self.why = judged.is_shared, judged.why
-        self.key = key if judged.is_shared else None
+    def adapted(self, opening: Opening) -> Opening:
+        """Return how it is opened for such a client where clients share servers, as far as is known before its start.
+
+        A server that may become shared is asked for the modern era first, in which it can keep nothing.
+        """
+        if self.config.share is False:
+            return opening
+        self.supervisor.recall(sharing.FOR_ANY_CLIENT)
+        if self.judge().is_shared:
+            return sharing.FOR_ANY_CLIENT
+        if self.supervisor.sharing.private_because:
+            return opening
+        self.legacy_opening = opening if opening.era is Era.LEGACY else None
+        return replace(opening, era=Era.MODERN)
+
+    def decide(self, key: bytes | None) -> None:
+        """Decide, before its start, whether other clients may use it; they find it by the key."""
+        self.decided = self.judge()
+        self.key = key if self.is_shared else None
 
     def open(self, opening: Opening) -> None:
-        """Prepare its start for such a client; a shared server cannot ask a client anything outside of its calls."""
+        """Prepare its start, with this opening."""
         self.opening = opening
-        caller = None if self.is_shared else opening.caller
-        self.supervisor.open(replace(opening, caller=caller, admit_question=self._admit_question))
+        self.supervisor.open(self._observed(opening))
+
+    def _observed(self, opening: Opening) -> Opening:
+        return replace(opening, admit_question=self._admit_question, note_unasked=self._note_unasked)
 
     async def run(self) -> None:
         """Run it until its last client has left, after the servers that it replaces."""
@@ -189,6 +209,14 @@ class PooledServer:
         # A modern server is given the roots of the client of the call, with the call.
         if ask is Ask.ROOTS and self.is_shared and self.supervisor.era is not Era.MODERN:
             raise invalid_request("Invalid Request: several clients share this server, so it gets no roots")
+
+    def _note_unasked(self) -> None:
+        """Record that the server can ask its clients in older revisions only; if it has one client, use such a one."""
+        self.supervisor.note_private("it asks its client in a way that only older revisions have")
+        self._close_if_private()
+        if self.legacy_opening is not None and not self.is_shared:
+            opening = self._observed(self.legacy_opening)
+            self._later(0, lambda: self.supervisor.reopen(opening))  # the call is answered first
 
     def _close_if_private(self) -> None:
         """Give the server to no new client if it must not be shared, as far as is known now."""

@@ -7,7 +7,6 @@ active project.
 
 import hashlib
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from search_mcp.backends.cache import SharingRecord
@@ -15,7 +14,7 @@ from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import names
+from search_mcp.dialects import asking, names
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
 from search_mcp.wire import payload
@@ -28,14 +27,11 @@ KEY_BYTES = 32
 _PLACES_AND_LANGUAGE: Final = re.compile("PATH|LANG|LANGUAGE|LC_.*").fullmatch
 """Inherited variables that a terminal often sets otherwise than a desktop, and that change no answer of a known server
 once its program is found."""
-NOT_SHARED = "not shared"
+ONE_FOR_EACH = "one for each client"
 """The beginning of the description of a server that is not shared."""
-KEEPS_NOTHING = (
-    f"it is opened in revision {names.MODERN[0]} and keeps nothing between calls; clients for which it is opened in an "
-    "older revision do not share it"
-)
-"""The reason why clients share a server that is opened in the modern era."""
-SHARED_LATER = "it was started before its revision was known; clients that connect from now on can share it"
+KEEPS_NOTHING = f"it speaks {names.MODERN[0]}, in which a server keeps nothing between calls"
+"""The reason why clients share a server of the modern era."""
+SHARED_LATER = "it was started before its revision was known; clients that connect from now on share one"
 
 
 class Sharing(Struct, frozen=True):
@@ -45,6 +41,8 @@ class Sharing(Struct, frozen=True):
     why: str
 
 
+FOR_ANY_CLIENT: Final = Opening(Era.MODERN, names.MODERN[0], asking.OF_ANY_CLIENT, None)
+"""How a server is opened that clients share. It has no client to ask outside of calls."""
 UNKNOWN: Final = Sharing(is_shared=False, why="it has not answered yet")
 
 
@@ -54,46 +52,54 @@ def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, re
         return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
+    evidence = _evidence(config, known, era, record)
+    if evidence is not None:
+        return Sharing(is_shared=True, why=evidence)
+    if era is None:
+        return UNKNOWN
+    is_set = config.protocol in names.LEGACY
+    revision = f"its entry sets {config.protocol}, and it" if is_set else f"it does not speak {names.MODERN[0]} and"
+    return Sharing(is_shared=False, why=f'{revision} is not known to keep nothing; "share": true changes that')
+
+
+def _evidence(config: ServerConfig, known: "KnownServer | None", era: Era | None, record: SharingRecord) -> str | None:
+    """Return why a server keeps nothing between calls, if that is known."""
     if known is not None:
-        return Sharing(is_shared=True, why=f"it is known to keep nothing between calls: {known.why}")
+        return f"it is known to keep nothing between calls: {known.why}"
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return Sharing(is_shared=True, why=KEEPS_NOTHING)
-    if config.remote is not None and not record.has_session:
-        return Sharing(is_shared=True, why="it is remote and has no session")
-    return UNKNOWN if era is None else Sharing(is_shared=False, why="it may keep state between calls")
+        return KEEPS_NOTHING
+    return "it is remote and has no session" if config.remote is not None and not record.has_session else None
 
 
-def why_apart(openings: Sequence[Opening]) -> str:
-    """Write why a server that clients may share has several processes, from the opening of each process."""
-    revisions = sorted({each.revision for each in openings})
-    if len(revisions) > 1:
-        return f"the clients speak different revisions ({', '.join(revisions)})"
-    if any(_capabilities(each) != _capabilities(openings[0]) for each in openings):
-        return "the clients have different capabilities"
-    return "the clients start it with different folders or variables"
+def describe(decided: Sharing, now: Sharing, clients: int, processes: int) -> str | None:
+    """Write whether clients share a server, and why; `None` while that is unknown.
 
-
-def _capabilities(opening: Opening) -> dict[str, str]:
-    return {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
+    `decided` before its start, and as it would be `now`; `processes` of its entry are shared.
+    """
+    if not decided.is_shared:
+        why = SHARED_LATER if now.is_shared else now.why
+        return None if now is UNKNOWN else f"{ONE_FOR_EACH}: {why}"
+    if processes > 1:
+        return "shared by the clients with the same folder and variables"
+    return f"{f'shared by {clients} clients' if clients > 1 else 'can be shared'}: {decided.why}"
 
 
 def launch_key(
-    config: ServerConfig, known: "KnownServer | None", dependencies: Dependencies, opening: Opening, secret: bytes
+    config: ServerConfig, known: "KnownServer | None", dependencies: Dependencies, secret: bytes
 ) -> bytes | None:
-    """Return a digest of everything that a server is given at its start and in its opening.
+    """Return a digest of everything that a server is given at its start, as far as that matters.
 
-    It is `None` if the server cannot start. The name of the client is left out: servers should not depend on it. With
-    `secret`, the digest says nothing about the values in it, which may be secrets.
+    It is `None` if the server cannot start. With `secret`, the digest says nothing about the values in it, which may be
+    secrets.
     """
     if config.problem is not None:
         return None
-    client = [opening.era.value, opening.revision, _capabilities(opening)]
     try:
         start = transport_to(config, dependencies).start(lambda name: known is None or not _PLACES_AND_LANGUAGE(name))
     except CannotOpenChannelError:
         return None
-    given = [start, _sources(config, dependencies), client]
+    given = [start, _sources(config, dependencies)]
     # Not as JSON: paths and variables may contain bytes that are no UTF-8, all of which it would write alike.
     whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, given])
     return hashlib.blake2b(whole.encode("utf-8", "backslashreplace"), key=secret, digest_size=KEY_BYTES).digest()

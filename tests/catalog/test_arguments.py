@@ -9,7 +9,7 @@ from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.model.calls import Call, Question, Result, Viewer, unheard
 from search_mcp.model.errors import BackendToolError
-from search_mcp.model.names import Action
+from search_mcp.model.names import Action, Era
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError
 from search_mcp.wire.payload import LARGE_BYTES
@@ -21,6 +21,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 class AnyCaller:
     capabilities: Fields = {}  # noqa: RUF012  # never changed
     info: Raw | None = None
+    era = Era.MODERN
     log_level: str | None = None
     viewer = Viewer(None, object_output_only=True)
     session: object = None

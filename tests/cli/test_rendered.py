@@ -38,7 +38,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
-from search_mcp.pool.sharing import KEEPS_NOTHING
+from search_mcp.pool.sharing import KEEPS_NOTHING, ONE_FOR_EACH
 from search_mcp.wire import payload, structs
 
 SCREENS = Path(__file__).parent / "screens"
@@ -125,12 +125,15 @@ def test_check_reports_what_another_client_got_only_if_it_is_changed(capsys: pyt
     assert f"{changed} `search-mcp check everything` shows" in told(b"{}", pin_tools=True)
 
 
+NOT_KNOWN = f'{ONE_FOR_EACH}: it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+
+
 def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     modern = ServerCapabilities("2026-07-28", Era.MODERN, frozenset())
     changes: dict[str, dict[str, Any]] = {
         "time": {"capabilities": modern, "sharing": f"shared by 3 clients: {KEEPS_NOTHING}"},
-        "git": {"sharing": 'not shared: "share" is false'},
-        "filesystem": {"sharing": "not shared: it may keep state between calls"},
+        "git": {"sharing": f'{ONE_FOR_EACH}: "share" is false'},
+        "filesystem": {"sharing": NOT_KNOWN},
         "linear": {},
     }
     findings = [
@@ -162,9 +165,9 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
     clock.tzset()
     time = _in_pool("time", "ready", 2, 'shared by 2 clients: "share" is true', 33 << 20)
     search = _in_pool("search", "ready", 1, "can be shared: it is remote and has no session")
-    apart = "not shared by all: the clients speak different revisions (2025-06-18, 2025-11-25)"
+    apart = "shared by the clients with the same folder and variables"
     wiki = [_in_pool("wiki", "ready", 1, apart, 20 << 20)] * 2
-    memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
+    memory = [_in_pool("memory", "ready", 1, NOT_KNOWN, 40 << 20)] * 2
     slow = _in_pool("slow-to-start", "starting", 1, memory=1 << 20)
     broken = {**_in_pool("broken", "failed", 1), "reason": "it could not be started: no-such-program was not found"}
     names = {
@@ -177,7 +180,7 @@ def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeyp
         for name, servers in names.items()
     ]
     config = "/home/ann/.config/search-mcp/mcp-servers.json"
-    engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
+    engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20, "saved": 33 << 20}
     engines.show(
         {**engine, "clients": clients, "servers": [time, *memory, search, slow, slow, broken, *wiki]}, Terminal()
     )

@@ -8,21 +8,40 @@ from typing import Any
 
 import pytest
 
+from conversations.back import exits
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
-from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, elicit, names, roots, text
+from conversations.words import (
+    CAPABILITIES,
+    CLIENT_INFO,
+    LOG_LEVEL,
+    MODERN,
+    NEWEST_LEGACY,
+    ROOTS,
+    Json,
+    elicit,
+    names,
+    roots,
+    sample,
+    text,
+)
 from search_mcp.pool.pooled_server import LINGER_SECONDS
 from search_mcp.pool.sharing import KEEPS_NOTHING, SHARED_LATER
 from search_mcp.pool.turns import WINDOW
 
+ANY_CLIENT: Json = {
+    "elicitation": {"form": {}, "url": {}},
+    "sampling": {"tools": {}},
+    "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}},
+}
 NOTE: Json = {"uri": "note://one", "name": "one"}
 
 
 @pytest.fixture
 def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool, tmp_path: Path) -> Iterator[Pair]:
     """A pool whose server was started before, so that its revision is known."""
-    era: str = request.param
-    with Pair(era, era, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
+    front, back = request.param if isinstance(request.param, tuple) else (request.param, request.param)
+    with Pair(front, back, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.was_here_before(tmp_path)
         pair.commands.clear()
@@ -30,12 +49,14 @@ def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool, tmp_path
         pair.nothing_is_left()
 
 
-def _of(revision: str, era: str) -> pytest.MarkDecorator:
+def _of(revision: str | tuple[str, str], era: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("pool", [revision], indirect=True, ids=[era])
 
 
 legacy = _of(NEWEST_LEGACY, "legacy")
 modern = _of(MODERN, "modern")
+legacy_modern = _of((NEWEST_LEGACY, MODERN), "legacy+modern")
+modern_legacy = _of((MODERN, NEWEST_LEGACY), "modern+legacy")
 both = pytest.mark.parametrize("pool", [NEWEST_LEGACY, MODERN], indirect=True, ids=["legacy", "modern"])
 
 
@@ -106,9 +127,43 @@ def test_clients_share_a_server_that_is_not_given_the_difference(pool: Pair) -> 
     assert pool.each_calls(*_two(pool, variables={"SECRET": "x"})) == [1000, 1000]
 
 
-@modern
-def test_clients_with_other_capabilities_do_not_share(pool: Pair) -> None:
-    assert pool.each_calls(*_two(pool, {"elicitation": {}})) == [1000, 1001]
+@legacy_modern
+def test_clients_of_all_revisions_share_a_modern_server(pool: Pair) -> None:
+    pool.front.opens()
+    others = [pool.joined_by(revision) for revision in ("2025-06-18", "2024-11-05", MODERN)]
+    for front in others:
+        front.opens(elicitation={})
+    assert pool.each_calls(pool.front, *others) == [1000] * 4
+    assert pool.alpha.methods().count("initialize") == 0
+
+
+@legacy_modern
+def test_a_shared_modern_server_is_told_of_the_client_of_each_call(pool: Pair) -> None:
+    declared: list[Json] = [{}, {"elicitation": {"url": {}}}]
+    first, second = _two(pool, declared[1])
+    for front, capabilities in zip((first, second), declared, strict=True):
+        call, served = front.calls("alpha.echo"), pool.alpha.is_called("echo")
+        meta = served.said.meta
+        assert (meta[CAPABILITIES], meta[CLIENT_INFO], meta[LOG_LEVEL]) == (capabilities, front.info, "debug")
+        served.returns(text("x"))
+        call.gets(text("x"))
+    listed = next(said for said in pool.alpha.heard if said.method == "tools/list")
+    assert listed.meta[CLIENT_INFO]["name"] == "search-mcp"
+    assert listed.meta[CAPABILITIES] == ANY_CLIENT
+
+
+@legacy
+def test_clients_of_all_revisions_share_a_legacy_server_that_is_opened_for_any_of_them(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens(elicitation={})
+    second = pool.joined_by("2025-06-18")
+    second.opens()
+    third = pool.joined_by(MODERN)
+    assert pool.each_calls(pool.front, second, third) == [1000] * 3
+    (opened,) = [said for said in pool.alpha.heard if said.method == "initialize"]
+    assert opened.params["protocolVersion"] == NEWEST_LEGACY
+    assert opened.params["capabilities"] == ANY_CLIENT
+    assert opened.params["clientInfo"]["name"] == "search-mcp"
 
 
 @both
@@ -151,7 +206,7 @@ def test_clients_share_a_modern_server_from_its_second_start_on(tmp_path: Path) 
         pair.is_pooled = True
         pair.remembers_in(tmp_path)
         first, second = _two(pair)
-        assert _sharing(first) == ["not shared", SHARED_LATER]
+        assert _sharing(first) == ["one for each client", SHARED_LATER]
         assert pair.each_calls(first, second, _joins(pair)) == [1000, 1001, 1001]
 
 
@@ -229,12 +284,47 @@ def test_a_question_of_a_shared_server_outside_of_any_call_is_refused(pool: Pair
     assert (refused.id, refused.body["error"]["code"]) == ("q", -32601)
 
 
+URL: Json = {"mode": "url", "message": "m", "url": "https://example.com", "elicitationId": "1"}
+TOOLS: Json = {**sample("x")["params"], "tools": []}
+
+
+@pytest.mark.parametrize(
+    ("declared", "question", "code"),
+    [
+        ({}, elicit("Who?"), -32601),
+        ({"elicitation": {}}, {"method": "elicitation/create", "params": URL}, -32602),
+        ({"elicitation": {}}, sample("x"), -32601),
+        ({"sampling": {}}, {"method": "sampling/createMessage", "params": TOOLS}, -32602),
+        ({"elicitation": {}}, elicit("Who?"), None),
+        ({"elicitation": {"url": {}}}, {"method": "elicitation/create", "params": URL}, None),
+        ({"sampling": {"tools": {}}}, {"method": "sampling/createMessage", "params": TOOLS}, None),
+    ],
+)
+@legacy
+def test_a_question_of_a_shared_server_is_refused_as_its_own_client_would(
+    pool: Pair, declared: Json, question: Json, code: int | None
+) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens(**declared)
+    call, served = pool.front.calls("alpha.echo"), pool.alpha.is_called("echo")
+    pool.alpha.says(id="q", **question)
+    if code is None:
+        asked = pool.front.next()
+        assert asked.method == question["method"]
+        pool.front.says(id=asked.id, error={"code": -1, "message": "no"})
+    answer = next(said for said in pool.alpha.inbox if said.id == "q")
+    assert answer.body["error"]["code"] == (code or -1)
+    pool.alpha.inbox.clear()
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
 @legacy
 def test_a_shared_server_gets_no_roots(pool: Pair) -> None:
     pool.alpha.config = {"share": True}
     pool.front.opens(roots={"listChanged": True})
     opened = next(said for said in pool.alpha.heard if said.method == "initialize")
-    assert opened.params["capabilities"] == {}
+    assert "roots" not in opened.params["capabilities"]
     pool.front.notifies("notifications/roots/list_changed")
     _joins(pool, {"roots": {}})
     call, served = pool.front.calls("alpha.echo"), pool.alpha.is_called("echo")
@@ -276,6 +366,100 @@ def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing
     assert pool.each_calls(first) == [1002]
 
 
+# The era in which a server is asked for first
+
+
+def test_a_new_server_is_asked_for_the_modern_era_first(pair: Pair) -> None:
+    pair.is_pooled = True
+    pair.front.opens(sampling={})
+    opened = [said for said in pair.alpha.heard if said.method in ("server/discover", "initialize")]
+    assert [said.method for said in opened] == ["server/discover", *(["initialize"] * (not pair.alpha.is_modern))]
+    assert opened[0].meta[CAPABILITIES] == {"sampling": {}}, "it is the client's own"
+    if not pair.alpha.is_modern:
+        assert opened[1].params["protocolVersion"] == NEWEST_LEGACY
+
+
+@pytest.mark.parametrize("pair", [("2025-03-26", "2025-03-26")], indirect=True)
+def test_a_legacy_server_of_one_client_is_opened_in_the_revision_of_the_client(pair: Pair) -> None:
+    pair.is_pooled = True
+    pair.front.opens(roots={})
+    (opened,) = [said for said in pair.alpha.heard if said.method == "initialize"]
+    assert opened.params["protocolVersion"] == "2025-03-26"
+    assert opened.params["capabilities"] == {"roots": {}}
+    assert opened.params["clientInfo"] == pair.front.info
+
+
+@pytest.mark.parametrize("config", [{"share": False}, {"protocol": NEWEST_LEGACY}], ids=str)
+@legacy
+def test_it_is_not_asked_for_the_modern_era_if_its_entry_says_so(pool: Pair, config: Json) -> None:
+    pool.alpha.config = config
+    pool.alpha.heard.clear()
+    pool.front.opens()
+    assert pool.alpha.methods()[0] == "initialize"
+
+
+@legacy
+def test_a_legacy_server_is_asked_for_the_modern_era_once_a_day(pool: Pair) -> None:
+    assert pool.alpha.heard == []
+    pool.front.opens()
+    assert pool.alpha.methods()[0] == "initialize"
+    pool.after(2 * 86_400)
+    pool.comes_back()
+    pool.front.opens()
+    assert pool.alpha.methods()[0] == "server/discover"
+
+
+def test_a_server_that_exits_when_it_is_asked_for_the_modern_era_is_started_again(tmp_path: Path) -> None:
+    with Pair(NEWEST_LEGACY, NEWEST_LEGACY) as pair:
+        pair.is_pooled = True
+        pair.remembers_in(tmp_path)
+        pair.alpha.on("server/discover", exits)
+        pair.front.opens()
+        assert len(pair.alpha.channels) == 2
+        assert "alpha.echo" in names(pair.front.tools)
+        pair.comes_back()
+        pair.front.opens()
+        assert len(pair.alpha.channels) == 1
+
+
+REFUSED = {
+    "python": "Cannot send 'elicitation/create': this transport context has no back-channel for server-initiated "
+    "requests.",
+    "typescript": "Server-to-client requests are not available on protocol revision 2026-07-28: 'elicitation/create' "
+    "cannot be sent",
+}
+
+
+@pytest.mark.parametrize("is_error", [False, True], ids=["result", "error"])
+@pytest.mark.parametrize("words", REFUSED.values(), ids=list(REFUSED))
+def test_a_server_that_can_ask_in_older_revisions_only_is_opened_in_such_a_one(
+    tmp_path: Path, words: str, is_error: bool
+) -> None:
+    """A server that was written for an older revision, with a library that serves both eras."""
+    with Pair(NEWEST_LEGACY, MODERN) as pair:
+        pair.is_pooled = True
+        pair.remembers_in(tmp_path)
+        pair.alpha.is_dual = True
+        pair.front.opens(elicitation={})
+        call, served = pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")
+        if is_error:
+            served.fails(-32600, words)
+            call.fails(-32000)
+        else:
+            served.returns(text(words, isError=True))
+            call.gets(text(words, isError=True))
+        pair.after(1)
+        assert pair.alpha.methods()[-3:] == ["initialize", "notifications/initialized", "tools/list"]
+        assert _sharing(pair.front) == [
+            "one for each client",
+            "it asks its client in a way that only older revisions have",
+        ]
+        pair.alpha.revision = MODERN
+        pair.comes_back()
+        pair.front.opens(elicitation={})
+        assert pair.alpha.methods()[0] == "initialize"
+
+
 # Reports
 
 
@@ -284,7 +468,7 @@ def _sharing(front: Front) -> list[str]:
     (server,) = result["structuredContent"]["servers"]
     assert server["sharing"] in result["content"][0]["text"]
     sharing: str = server["sharing"]
-    return sharing.split(": ")
+    return sharing.split(": ", 1)
 
 
 @modern
@@ -295,41 +479,28 @@ def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
     assert _sharing(second) == ["shared by 2 clients", KEEPS_NOTHING]
 
 
-@pytest.mark.parametrize(
-    ("revision", "capabilities", "why"),
-    [
-        ("2025-06-18", {}, f"the clients speak different revisions (2025-06-18, {NEWEST_LEGACY})"),
-        (NEWEST_LEGACY, {"sampling": {}}, "the clients have different capabilities"),
-    ],
-)
-@legacy
-def test_list_servers_says_why_a_server_that_can_be_shared_has_two_processes(
-    pool: Pair, revision: str, capabilities: Json, why: str
-) -> None:
-    pool.alpha.config = {"share": True}
-    pool.front.opens()
-    second = pool.joined_by(revision)
-    second.opens(**capabilities)
-    assert _sharing(pool.front) == _sharing(second) == ["not shared by all", why]
+@modern
+def test_list_servers_says_that_a_shared_server_has_two_processes(pool: Pair) -> None:
+    first, second = _two(pool, folder="/elsewhere")
+    assert _sharing(first) == _sharing(second) == ["shared by the clients with the same folder and variables"]
 
 
-@legacy
-def test_two_processes_that_wait_for_a_client_say_why_they_are_two(pool: Pair) -> None:
-    pool.alpha.config = {"share": True}
+@modern
+def test_two_processes_that_wait_for_a_client_say_that_they_are_two(pool: Pair) -> None:
     pool.front.opens()
-    for front in [pool.joined_by(revision) for revision in ("2025-06-18", "2025-03-26")]:
-        front.opens()
-        pool.left_by(front)
+    for folder in ("/a", "/b"):
+        pool.left_by(_joins(pool, folder=folder))
     servers = pool.pool
     assert servers is not None
-    why = "not shared by all: the clients speak different revisions (2025-03-26, 2025-06-18)"
-    assert list(map(servers.describe_sharing, servers.servers)) == ['can be shared: "share" is true', why, why]
+    apart = "shared by the clients with the same folder and variables"
+    assert list(map(servers.describe_sharing, servers.servers)) == [f"can be shared: {KEEPS_NOTHING}", apart, apart]
 
 
 @legacy
 def test_list_servers_says_why_a_server_is_not_shared(pool: Pair) -> None:
     first, second = _two(pool)
-    assert _sharing(first) == _sharing(second) == ["not shared", "it may keep state between calls"]
+    why = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+    assert _sharing(first) == _sharing(second) == ["one for each client", why]
 
 
 # Ends
@@ -347,12 +518,12 @@ def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
 @modern
 def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> None:
     pool.with_server("beta", MODERN, share=False)
-    first, second = _two(pool, {"elicitation": {}})
+    first, second = _two(pool, folder="/elsewhere")
     assert _running(pool) == 2
     pool.left_by(second)
     assert _running(pool) == 2
     pool.after(LINGER_SECONDS - 1)
-    third = _joins(pool, {"elicitation": {}})
+    third = _joins(pool, folder="/elsewhere")
     assert pool.each_calls(first, third) == [1000, 1001]
     pool.left_by(third)
     pool.after(LINGER_SECONDS + 1)
@@ -361,7 +532,7 @@ def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> Non
 
 @modern
 def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: Pair) -> None:
-    _, second = _two(pool, {"elicitation": {}})
+    _, second = _two(pool, folder="/elsewhere")
     pool.left_by(second)
     pool.alpha.channels[1].exit(1, "")
     pool.after(60)

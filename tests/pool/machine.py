@@ -19,6 +19,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.pool.pool import Pool
+from search_mcp.wire.structs import replace
 
 SECONDS = 120
 Message = dict[str, Any]
@@ -89,14 +90,17 @@ class Client:
 class Machine:
     """The pool of one engine process, and its clients."""
 
-    def __init__(self, server: ServerConfig, cache: Path) -> None:
+    def __init__(self, server: ServerConfig, cache: Path, *, is_shared: bool = True) -> None:
         self._config = Config((server,), Settings(first_list_seconds=60.0), ())
-        self.pool = Pool(is_shared=True)
+        self._folder = str(cache)
+        self.pool = Pool(is_shared=is_shared)
         variables = dict(os.environ)
         self._dependencies = Dependencies(spawn=Spawner(), cache=CatalogCache(cache), variables=variables)
 
     @asynccontextmanager
-    async def client(self, era: Era) -> AsyncIterator[Client]:
-        gateway = Gateway(self._config, self._dependencies, self.pool)
+    async def client(self, era: Era, folder: str | None = None, **variables: str) -> AsyncIterator[Client]:
+        """Connect a client that was started in a folder, with these variables besides those of the tests."""
+        world = replace(self._dependencies, folder=folder, variables={**self._dependencies.variables, **variables})
+        gateway = Gateway(self._config, world, self.pool, shared_folder=self._folder)
         async with gateway.running():
             yield Client(era, gateway)

@@ -13,18 +13,17 @@ from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Unfille
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
 from search_mcp.pool.known_servers import KnownServer
-from search_mcp.pool.sharing import judge, launch_key
-from search_mcp.wire.payload import encode
+from search_mcp.pool.sharing import UNKNOWN, Sharing, describe, judge, launch_key
 from search_mcp.wire.structs import replace
 
 LOCAL = ServerConfig(name="alpha", command=sys.executable, args=("-m", "alpha"), env={"TOKEN": "x"})
 REMOTE = ServerConfig(name="alpha", command="", remote=Remote(url="https://example.com/mcp"))
 NO_SESSION = SharingRecord(has_session=False)
-KEEPS_NOTHING = (
-    "it is opened in revision 2026-07-28 and keeps nothing between calls; clients for which it is opened in an older "
-    "revision do not share it"
-)
+KEEPS_NOTHING = "it speaks 2026-07-28, in which a server keeps nothing between calls"
+LEGACY = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+SET = 'its entry sets 2025-11-25, and it is not known to keep nothing; "share": true changes that'
 KNOWN = KnownServer("pypi:alpha", "1", "it forgets", folder=False)
+YES, NO = Sharing(is_shared=True, why="it is so"), Sharing(is_shared=False, why="it is not")
 ASKED = SharingRecord("it asks for roots", has_session=False)
 
 
@@ -38,9 +37,10 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
             True,
             KEEPS_NOTHING,
         ),
-        (LOCAL, Era.LEGACY, SharingRecord(), False, "it may keep state between calls"),
+        (LOCAL, Era.LEGACY, SharingRecord(), False, LEGACY),
+        (replace(LOCAL, protocol="2025-11-25"), Era.LEGACY, SharingRecord(), False, SET),
         (LOCAL, None, SharingRecord(), False, "it has not answered yet"),
-        (LOCAL, Era.LEGACY, NO_SESSION, False, "it may keep state between calls"),
+        (LOCAL, Era.LEGACY, NO_SESSION, False, LEGACY),
         (
             REMOTE,
             Era.MODERN,
@@ -48,7 +48,7 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
             True,
             KEEPS_NOTHING,
         ),
-        (REMOTE, Era.LEGACY, SharingRecord(), False, "it may keep state between calls"),
+        (REMOTE, Era.LEGACY, SharingRecord(), False, LEGACY),
         (REMOTE, Era.LEGACY, NO_SESSION, True, "it is remote and has no session"),
         (REMOTE, None, NO_SESSION, True, "it is remote and has no session"),
         (REMOTE, Era.LEGACY, ASKED, False, "it asks for roots"),
@@ -79,17 +79,44 @@ def test_evidence_about_a_known_server(
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
-CLIENT = Opening(Era.LEGACY, "2025-11-25", {"roots": encode({})}, encode({"name": "a client"}))
+@pytest.mark.parametrize(
+    ("decided", "now", "clients", "processes", "description"),
+    [
+        (YES, YES, 3, 1, "shared by 3 clients: it is so"),
+        (YES, YES, 1, 1, "can be shared: it is so"),
+        (YES, YES, 0, 1, "can be shared: it is so"),
+        (YES, NO, 2, 1, "shared by 2 clients: it is so"),
+        (YES, YES, 3, 2, "shared by the clients with the same folder and variables"),
+        (YES, YES, 1, 2, "shared by the clients with the same folder and variables"),
+        (UNKNOWN, UNKNOWN, 1, 0, None),
+        (UNKNOWN, NO, 1, 0, "one for each client: it is not"),
+        (NO, NO, 1, 1, "one for each client: it is not"),
+        (
+            UNKNOWN,
+            YES,
+            1,
+            0,
+            (
+                "one for each client: it was started before its revision was known; clients that connect from now on "
+                "share one"
+            ),
+        ),
+    ],
+)
+def test_the_description(decided: Sharing, now: Sharing, clients: int, processes: int, description: str | None) -> None:
+    assert describe(decided, now, clients, processes) == description
+
+
+CLIENT = Opening(Era.LEGACY, "2025-11-25", {}, None)
 WORLD = Dependencies(variables={"HOME": "/home/a", "PATH": "/bin"}, home="/home/a")
 
 
 def key(
     config: ServerConfig = LOCAL,
     world: Dependencies = WORLD,
-    client: Opening = CLIENT,
     known: KnownServer | None = None,
 ) -> bytes | None:
-    return launch_key(config, known, world, client, b"secret")
+    return launch_key(config, known, world, b"secret")
 
 
 @pytest.mark.parametrize(
@@ -105,11 +132,7 @@ def key(
         key(world=replace(WORLD, variables={"HOME": "/home/a", "PATH": "/sbin"})),
         key(world=replace(WORLD, folder="/work")),
         key(replace(LOCAL, inherit_env=True), replace(WORLD, variables={**WORLD.variables, "MORE": "x"})),
-        key(client=replace(CLIENT, era=Era.MODERN)),
-        key(client=replace(CLIENT, revision="2025-06-18")),
-        key(client=replace(CLIENT, capabilities={})),
-        key(client=replace(CLIENT, capabilities={"roots": encode({"listChanged": True})})),
-        launch_key(LOCAL, None, WORLD, CLIENT, b"another"),
+        launch_key(LOCAL, None, WORLD, b"another"),
         key(REMOTE),
     ],
 )
@@ -124,7 +147,7 @@ def test_clients_differ_in_what_a_server_is_given(other: bytes | None) -> None:
         key(replace(LOCAL, description="x", startup="lazy", pin_tools=True)),
         key(world=replace(WORLD, variables={**WORLD.variables, "SECRET": "x"})),
         key(replace(LOCAL, cwd="/work"), replace(WORLD, folder="/elsewhere")),
-        key(client=replace(CLIENT, info=encode({"name": "another client"}))),
+        key(world=replace(WORLD, variables={**WORLD.variables, "TERM": "xterm"})),
     ],
 )
 def test_clients_do_not_differ_in_what_a_server_is_not_given(same: bytes | None) -> None:

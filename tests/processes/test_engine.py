@@ -574,6 +574,18 @@ def test_an_engine_with_too_many_open_files_takes_no_further_client(tmp_path: Pa
             assert len(home.engine()["clients"]) == 2
 
 
+def test_the_status_says_how_much_memory_sharing_saves(tmp_path: Path) -> None:
+    with Home(tmp_path, {"one": {**ECHO["one"], "share": True}}) as home, contextlib.ExitStack() as stack:
+        for environment in ({"TERM": "xterm"}, {"TERM": "dumb"}, {}):
+            client = stack.enter_context(home.client(environment))
+            client.opens()
+            assert client.calls("one.echo", words="up") == "up"
+        (engine,) = json.loads(client.types("engine", "status", "--json").stdout)["engines"]
+        (process,) = engine["servers"]
+        assert process["sharing"] == 'shared by 3 clients: "share" is true'
+        assert engine["saved"] == 2 * process["memory"] > 1 << 20
+
+
 def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, contextlib.ExitStack() as stack:
         assert home.client().types("engine", "status").stdout == "No shared engine is running.\n"
@@ -583,7 +595,8 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         (engine,) = json.loads(client.types("engine", "status", "--json").stdout)["engines"]
         (shown,) = engine["clients"]
         (server,) = shown["servers"]
-        assert server == {"name": "one", "state": "ready", "sharing": "not shared: it may keep state between calls"}
+        why = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+        assert server == {"name": "one", "state": "ready", "sharing": f"one for each client: {why}"}
         assert (shown["name"], shown["pid"]) == ("a client", os.getpid())
         assert shown["config"] == engine["config"] == str(home.config)
         (process,) = engine["servers"]

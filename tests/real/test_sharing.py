@@ -5,6 +5,7 @@ each client alone and then by both at the same time, and every answer is compare
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,7 +107,7 @@ ROWS: dict[str, tuple[Callable[[Path], ServerConfig], Script]] = {
     "memory": (memory, calls("memory", ("read_graph", {}), ("search_nodes", {"query": "✓"}))),
 }
 MODERN_SERVERS = {"time", "git"}
-"""Servers that speak the modern era to a modern client; the others are legacy."""
+"""Servers that speak the modern era; the others are legacy."""
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
@@ -114,8 +115,7 @@ MODERN_SERVERS = {"time", "git"}
 async def test_two_clients_see_what_each_sees_alone(
     name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
-    is_shared = era is MODERN and name in MODERN_SERVERS
-    await _compare(config, ROWS[name][1], era, files, tmp_path, is_shared=is_shared)
+    await _compare(config, ROWS[name][1], era, files, tmp_path, is_shared=name in MODERN_SERVERS)
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
@@ -124,6 +124,41 @@ async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
     name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
     await _compare(replace(config, share=True), ROWS[name][1], era, files, tmp_path, is_shared=True)
+
+
+@pytest.mark.parametrize("name", sorted(MODERN_SERVERS))
+async def test_a_legacy_client_of_a_modern_server_sees_what_it_sees_without_an_engine(
+    name: str, config: ServerConfig, files: Path, tmp_path: Path
+) -> None:
+    script: Script = json.loads(json.dumps(ROWS[name][1]).replace(FILES, files.as_posix()))
+    seen = []
+    for is_shared in (False, True):
+        machine = Machine(config, tmp_path / str(is_shared), is_shared=is_shared)
+        async with machine.pool.running(), machine.client(LEGACY) as client:
+            seen.append(await client.play(script))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("protocol", ["auto", "2025-11-25"])
+async def test_a_terminal_and_a_desktop_client_share_a_known_server_from_its_first_start(
+    protocol: str, files: Path, tmp_path: Path
+) -> None:
+    desktop = Era("2025-06-18", {})
+    terminal = Era("2025-11-25", {"roots": {}, "elicitation": {"form": {}, "url": {}}})
+    machine = Machine(replace(time(files), protocol=protocol), tmp_path)
+    variables = {"TERM": "xterm-256color", "LANG": "en_US.UTF-8", "PATH": f"{files}:{os.environ['PATH']}"}
+    async with (
+        machine.pool.running(),
+        machine.client(desktop, "/") as one,
+        machine.client(terminal, str(files), **variables) as other,
+    ):
+        for client in (one, other):
+            *_, answer = await client.play([("tools/call", {"name": "time.convert_time", "arguments": TOKYO})])
+            assert json.loads(answer)["result"]["structuredContent"]["time_difference"] == "-3.5h"
+        (server,) = machine.pool.servers
+        described = machine.pool.describe_sharing(server)
+        assert described is not None
+        assert described.startswith("shared by 2 clients: it is known to keep nothing between calls: ")
 
 
 async def _compare(

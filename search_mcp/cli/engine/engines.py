@@ -25,13 +25,13 @@ from search_mcp.engine.hello import Json
 from search_mcp.engine.joining import NoEngineError, ask
 from search_mcp.engine.meeting import LOG_FILE, LOG_FOLDER, UnsafeFolderError, is_supported, sockets
 from search_mcp.folders import log_folder
-from search_mcp.pool.sharing import NOT_SHARED
+from search_mcp.pool.sharing import ONE_FOR_EACH
 
 app = command_group("Show and stop the engines that several clients share.")
 
 PATIENCE_SECONDS = 5.0
 """Time for an engine to answer."""
-_SHARED, _OWN = "can be shared", "own"
+_SHARED, _OWN = "shared", "own"
 _NONE = "No shared engine is running."
 _CLIENTS = ("Client", "Client PID", "Since", "Servers")
 _SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
@@ -130,9 +130,11 @@ def _with_memory(engine: Json) -> Json:
     servers = [each["pid"] for each in engine["servers"] if each["pid"] is not None]
     found = memory.of_trees([engine["pid"], *servers])
     whole = found.get(engine["pid"])
+    saved = sum(found.get(each["pid"], 0) * max(0, each["clients"] - 1) for each in engine["servers"])
     return {
         **engine,
         "memory": max(0, whole - sum(found.get(pid, 0) for pid in servers)) if whole is not None else None,
+        **({"saved": saved} if saved and memory.IS_PROPORTIONAL else {}),
         "servers": [{**each, "memory": found.get(each["pid"])} for each in engine["servers"]],
     }
 
@@ -164,7 +166,8 @@ def _memory(engine: Json) -> str:
     if engine["memory"] is None:
         return "unknown"
     whole = _size(engine["memory"] + sum(parts))
-    return f"{whole}, of which {_size(engine['memory'])} are the engine's own" if parts else whole
+    saved = f"; sharing saves up to {_size(engine['saved'])}" if "saved" in engine else ""
+    return f"{whole}, of which {_size(engine['memory'])} are the engine's own{saved}" if parts else whole
 
 
 def _client_row(client: Json) -> Sequence[str]:
@@ -176,10 +179,10 @@ def _client_row(client: Json) -> Sequence[str]:
 
 
 def _use(server: Json) -> str:
-    """Return whether other clients may use the same process; while that is unknown, the state of the server."""
+    """Return whether clients share the process, or could; while that is unknown, the state of the server."""
     if "sharing" not in server:
         return str(server["state"])
-    return _OWN if server["sharing"].startswith(NOT_SHARED) else _SHARED
+    return _OWN if server["sharing"].startswith(ONE_FOR_EACH) else _SHARED
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+IS_PROPORTIONAL = sys.platform == "linux"
+"""Whether memory that a process shares with others is counted in parts, so that sums and differences mean something."""
 PS_SECONDS = 5.0
 _LISTING = ("ps", "-A", "-o", "pid=,ppid=,rss=")
 

@@ -81,7 +81,7 @@ def _mirrored(opening: Opening) -> Fields:
     tasks = opening.capabilities.get("tasks")
     if tasks is None:
         return opening.capabilities
-    if opening.era is Era.MODERN:
+    if opening.revision in names.MODERN:
         return payload.without(opening.capabilities, "tasks")  # in that era there are no requests to a client
     # The client's list of tasks would show a server those of other servers.
     own = payload.without(payload.object_or_empty(tasks), "list")

@@ -20,6 +20,7 @@ from search_mcp.model.servers import LogMessage, News, Opening, ResourceUpdated,
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Request, RequestFailure
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.peer import Peer, RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
@@ -27,6 +28,14 @@ log = logging.getLogger(__name__)
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Bounds of the delay before an ended subscription is opened again, in seconds; less than reading a list may take."""
+
+_COULD_NOT_ASK = (
+    "no back-channel for server-initiated requests",  # the Python SDK
+    "Server-to-client requests are not available",  # the TypeScript SDK
+)
+"""Words of a call's error whose server tried to send a request to the client. The SDKs serve both eras, and a server
+that was written for the legacy one works in the modern one, except for its questions."""
+_TRUE = Raw(b"true")
 
 _BEGINS = frozenset({Action.SUBSCRIBE, Action.FOLLOW_TASK})
 _OF_URIS, _OF_TASKS = {Action.SUBSCRIBE, Action.UNSUBSCRIBE}, {Action.FOLLOW_TASK, Action.UNFOLLOW_TASK}
@@ -144,7 +153,7 @@ class BackModern:
     def _stamped(self, call: Call) -> dict[str, object]:
         meta = _meta(self.capabilities.revision, call.caller.capabilities, call.caller.info)
         level = call.caller.log_level
-        if level is None and self._opening.era is Era.LEGACY:
+        if level is None and call.caller.era is Era.LEGACY:
             # "If no logging/setLevel request has been sent from the client, the server MAY decide which messages
             # to send automatically": without a level it may send none, with the lowest it decides.
             level = names.LOG_LEVELS[0]
@@ -156,6 +165,7 @@ class BackModern:
         """Read the answer to a call."""
         read = outcome(self._server, answer)
         if not isinstance(read, Result):
+            self._note_if_unasked(answer.message if isinstance(answer, ErrorObject) else "")
             return read
         try:
             result = self._read_result(answer)
@@ -165,6 +175,10 @@ class BackModern:
         if isinstance(result, InputRequired) and asking.asks_for_roots(result.requests):
             self._opening.admit_question(Ask.ROOTS, forwarded.call)
         return result
+
+    def _note_if_unasked(self, message: str) -> None:
+        if any(words in message for words in _COULD_NOT_ASK):
+            self._opening.note_unasked()
 
     def _read_result(self, answer: Raw | ErrorObject) -> Outcome:
         """Read a result of this era.
@@ -176,6 +190,8 @@ class BackModern:
         # "clients MUST treat an absent `resultType` as `"complete"`"
         result_type = payload.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
         body = _relayed(body, names.SERVER_INFO_KEY)
+        if body.get("isError") == _TRUE and len(memoryview(body.get("content", _TRUE))) <= LARGE_BYTES:
+            self._note_if_unasked(bytes(body.get("content", _TRUE)).decode("utf-8", "replace"))
         if result_type != names.INPUT_REQUIRED:
             return Result(asking.admitted_in(self._server, body), result_type)
         raw = body.pop(names.INPUT_REQUESTS, None)

@@ -1,4 +1,4 @@
-"""Opening of a backend, in the client's era if possible, else in the other era.
+"""Opening of a backend, in the era of its opening if possible, else in the other era.
 
 The answers of the backend decide. The caller remembers the result.
 """
@@ -58,7 +58,8 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
             if server_capabilities is not None:
                 return server_capabilities
     try:
-        return await initialize(peer, opening, names.LEGACY[0] if opening.era is Era.MODERN else opening.revision)
+        revision = opening.revision if opening.revision in names.LEGACY else names.LEGACY[0]
+        return await initialize(peer, opening, revision)
     except UnknownRevisionError as exc:
         if exc.revision not in names.MODERN:
             raise

@@ -1,11 +1,12 @@
 """The capabilities of both sides: those shown to the client, and those that the client has to declare."""
 
 from search_mcp import __version__
-from search_mcp.dialects import MergedCapabilities, names
+from search_mcp.dialects import MergedCapabilities, asking, names
 from search_mcp.dialects.params import extensions as declared_extensions
-from search_mcp.model.names import Ask, Kind
+from search_mcp.model.calls import Question
+from search_mcp.model.names import Kind
 from search_mcp.wire import payload
-from search_mcp.wire.errors import WireError, method_not_found
+from search_mcp.wire.errors import WireError, invalid_params, method_not_found
 from search_mcp.wire.structs import EMPTY, Fields
 
 _READS_DIRECTORIES = payload.encode({names.DIRECTORY_READ: True})
@@ -59,9 +60,15 @@ def _united(capabilities: list[object]) -> dict[str, object]:
     return {key: _united([each[key] for each in objects if key in each]) for key in keys}
 
 
-def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
+def refuse_question(caller_capabilities: Fields, question: Question) -> WireError | None:
     """Return the error for a question that needs a capability which the client did not declare; `None` if it did."""
-    capability = names.ASK_CAPABILITY[ask]
-    if capability in caller_capabilities:
+    method, capability = names.ASK_METHOD[question.ask], names.ASK_CAPABILITY[question.ask]
+    if capability not in caller_capabilities:
+        return method_not_found(f"{method} (the client did not declare the {capability} capability)")
+    # "Server sends an `elicitation/create` request with a mode not declared in client capabilities: `-32602`"; for
+    # tools: "The client MUST return an error if this field is provided but ClientCapabilities.sampling.tools is not
+    # declared."
+    mode = asking.needed_mode(question.ask, question.params)
+    if mode is None or mode in payload.object_or_empty(caller_capabilities[capability]):
         return None
-    return method_not_found(f"{names.ASK_METHOD[ask]} (the client did not declare the {capability} capability)")
+    return invalid_params(f"Invalid params: {method} needs {capability}.{mode}, which the client did not declare")

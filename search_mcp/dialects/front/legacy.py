@@ -7,6 +7,7 @@ backend, the client is asked and the call is made again. Source: docs/specificat
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
@@ -44,6 +45,8 @@ _MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
 
 class FrontLegacy:
     """The legacy session of a client, which is also the `Caller` of its calls."""
+
+    era: Final = Era.LEGACY
 
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
@@ -202,7 +205,7 @@ class FrontLegacy:
 
     def ask(self, question: Question, call: Call | None) -> None:
         """Put a server's question to the client, or refuse it if the client cannot answer."""
-        refusal = refuse_question(self.capabilities, question.ask)
+        refusal = refuse_question(self.capabilities, question)
         if refusal is not None:
             question.answer(refusal)
             return

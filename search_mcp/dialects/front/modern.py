@@ -53,9 +53,13 @@ class Sender(Struct, eq=False):
     park: Callable[[Question], None] | None = None
     """Parks the call; `None` for a subscription, in which no question can be asked."""
 
+    @property
+    def era(self) -> Era:
+        return Era.MODERN
+
     def ask(self, question: Question, call: Call | None) -> None:
         """Put a legacy backend's question to the client, or refuse it if the client cannot answer."""
-        refusal = refuse_question(self.capabilities, question.ask)
+        refusal = refuse_question(self.capabilities, question)
         if refusal is None and call is not None and self.park is not None:
             self.open_questions.put(question, self.park)
             return

@@ -31,6 +31,7 @@ class Person:
     """A client; `answers` are its answers to questions."""
 
     info: Raw | None = encode(names.CLIENT_INFO)
+    era = Era.MODERN
     log_level: str | None = "debug"
     viewer = Viewer(None, object_output_only=False)
 
