@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -24,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import Implementation, jsonrpc_message_adapter
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from interaction.exceptions import EXPECTED
+from interaction.exceptions import EXPECTED, EXPECTED_IF_SHARED
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
@@ -42,6 +43,10 @@ PATIENCE, IMPATIENCE = 60.0, 1.0
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+
+
+_AFTER_OPENING = (b'"notifications/initialized"', b'/list"', b'"subscriptions/listen"')
+"""Words of the first message after the opening of a server, in either era."""
 
 
 class Wire:
@@ -99,7 +104,7 @@ class Child:
 
     def write(self, data: bytes) -> None:
         self._wire.write(data)
-        if b'"notifications/initialized"' in data:
+        if any(word in data for word in _AFTER_OPENING):
             self._on_opened()
 
     def is_congested(self) -> bool:
@@ -145,8 +150,8 @@ class Child:
 
 
 @asynccontextmanager
-async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
-    """Connect a client to search-mcp in front of a server."""
+async def through_search_mcp(server: Server[Any], *, is_shared: bool) -> AsyncIterator[Streams]:
+    """Connect a client to search-mcp in front of a server, perhaps to one that several clients may share."""
     incoming = Wire()
     outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
     ended, up = anyio.Event(), anyio.Event()
@@ -170,7 +175,7 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
     entry = ServerConfig(name="backend", command=sys.executable, prefix="")
     config = Config((entry,), Settings(listing="full"), ())
     async with anyio.create_task_group() as servers:
-        pool = Pool()
+        pool = Pool(is_shared=is_shared)
         gateway = Gateway(config, Dependencies(spawn=spawn, variables={}, home=""), pool)
         front = Front(gateway, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
         async with pool.running(), gateway.running(), anyio.create_task_group() as tasks:
@@ -242,6 +247,7 @@ def _info(server: Server[Any]) -> dict[str, Any]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--directly", action="store_true", help="leave search-mcp out")
+    parser.addoption("--shared", action="store_true", help="as in an engine that several clients share")
     parser.addoption("--part", default="0/1", help="every so many tests, from which on: `1/4`")
 
 
@@ -255,7 +261,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests whose client comes from the fixture, each revision once, and connect them here."""
     sys.modules["tests.interaction.conftest"]._FACTORIES["in-memory"] = _connector(
-        directly if config.getoption("--directly") else through_search_mcp
+        directly
+        if config.getoption("--directly")
+        else partial(through_search_mcp, is_shared=config.getoption("--shared"))
     )
     first, step = map(int, config.getoption("--part").split("/"))
     connected = [item for item in items if isinstance(item, pytest.Function) and _is_connected(item)]
@@ -296,7 +304,8 @@ def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Allow a long wait on a loaded machine, and a short one for an expected failure."""
     revision = request.node.callspec.params["connect"][1]
     if hasattr(request.module, "anyio"):
-        expected = f"{request.node.originalname} [{revision}]" in EXPECTED
+        failing = EXPECTED_IF_SHARED if request.config.getoption("--shared") else EXPECTED
+        expected = f"{request.node.originalname} [{revision}]" in failing
         monkeypatch.setattr(request.module, "anyio", Patient(IMPATIENCE if expected else PATIENCE))
 
 
