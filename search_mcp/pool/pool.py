@@ -127,9 +127,11 @@ class Pool:
         if server.decided is None:
             return None
         # Of those in use; if this one is not, of the others.
-        processes = sum(
-            each.is_shared and not each.is_ending and bool(each.clients) == bool(server.clients)
+        processes = [
+            each
             for each in self._servers
-            if each.config.name == server.config.name
-        )
-        return sharing.describe(server.decided, server.judge(), server.clients, processes)
+            if each.config.name == server.config.name and not each.is_ending
+            if bool(each.clients) == bool(server.clients)
+        ]
+        shared = sum(each.is_shared for each in processes)
+        return sharing.describe(server.decided, server.judge(), server.clients, len(processes), shared)

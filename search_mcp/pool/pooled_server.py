@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
 """Time that a shared server runs on without a client; a lazy server may be idle as long."""
+ASKS_AS_BEFORE = "it asks its client in a way that only older revisions have"
 
 
 class PooledServer:
@@ -211,12 +212,17 @@ class PooledServer:
             raise invalid_request("Invalid Request: several clients share this server, so it gets no roots")
 
     def _note_unasked(self) -> None:
-        """Record that the server can ask its clients in older revisions only; if it has one client, use such a one."""
-        self.supervisor.note_private("it asks its client in a way that only older revisions have")
+        """Record that the server can ask its clients in older revisions only; one with one client gets such a one."""
+        log.warning("! %s: %s", self.config.name, ASKS_AS_BEFORE)
+        self.supervisor.note_private(ASKS_AS_BEFORE)
         self._close_if_private()
-        if self.legacy_opening is not None and not self.is_shared:
-            opening = self._observed(self.legacy_opening)
-            self._later(0, lambda: self.supervisor.reopen(opening))  # the call is answered first
+        if not self.is_shared:
+            self._later(0, self._reopen)  # the call is answered first
+
+    def _reopen(self) -> None:
+        """Start it anew in the era of its client, unless calls are in progress; at most once."""
+        if self.legacy_opening is not None and self.supervisor.reopen(self._observed(self.legacy_opening)):
+            self.legacy_opening = None
 
     def _close_if_private(self) -> None:
         """Give the server to no new client if it must not be shared, as far as is known now."""

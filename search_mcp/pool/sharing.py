@@ -72,17 +72,19 @@ def _evidence(config: ServerConfig, known: "KnownServer | None", era: Era | None
     return "it is remote and has no session" if config.remote is not None and not record.has_session else None
 
 
-def describe(decided: Sharing, now: Sharing, clients: int, processes: int) -> str | None:
+def describe(decided: Sharing, now: Sharing, clients: int, processes: int, shared: int) -> str | None:
     """Write whether clients share a server, and why; `None` while that is unknown.
 
-    `decided` before its start, and as it would be `now`; `processes` of its entry are shared.
+    `decided` before its start, and as it would be `now`; its entry has that many `processes`, `shared` ones among them.
     """
     if not decided.is_shared:
         why = SHARED_LATER if now.is_shared else now.why
         return None if now is UNKNOWN else f"{ONE_FOR_EACH}: {why}"
-    if processes > 1:
+    if shared > 1:
         return "shared by the clients with the same folder and variables"
-    return f"{f'shared by {clients} clients' if clients > 1 else 'can be shared'}: {decided.why}"
+    if clients < 2 and processes == 1:
+        return f"can be shared: {decided.why}"
+    return f"shared by {clients} client{'' if clients == 1 else 's'}: {decided.why}"
 
 
 def launch_key(

@@ -178,11 +178,13 @@ _TERMINATED = "its calls end, too"
 _LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
 _QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
 _UNREAD = "a server is read as long as one of its clients reads"
+_OPENING = "a server that may be shared is opened for any client, the modern era first: test_pool"
 _REMEMBERED = "the process of the busy client answers, and is remembered"
 
 ALONE = {
     # at every server
     "test_a_backend_cannot_report_on_anothers_call": "a server answers an id that it guesses: one of the busy client",
+    "test_a_backend_is_opened_in_the_clients_era_where_it_can_be": _OPENING,
     "test_a_call_that_is_over_is_gone": _MEMORY,
     "test_a_call_that_was_recorded_is_gone": _MEMORY,
     "test_a_client_that_is_the_first_of_its_server_finds_tasks_of_another_day": _CLIENTS,
@@ -191,10 +193,15 @@ ALONE = {
     "test_a_damaged_record_withholds_all_of_a_pinned_server_and_nothing_of_another": _LINES,
     "test_a_failed_source_is_named_and_tried_again": "it counts how often a secret is read",
     "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
+    "test_a_modern_backend_that_exits_on_initialize_is_started_again_with_a_probe": _OPENING,
+    "test_a_modern_server_that_answers_initialize_is_asked_again_in_its_own_words": _OPENING,
+    "test_a_new_server_is_asked_for_the_modern_era_first": _OPENING,
     "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
     "test_a_question_of_a_shared_server_outside_of_any_call_is_refused": _QUESTION,
+    "test_a_question_of_a_shared_server_is_refused_as_its_own_client_would": _QUESTION,
     "test_a_result_belongs_to_the_client_that_got_it one aggregator": "its clients are on no pool",
     "test_a_search_for_a_skill_that_is_over_is_gone": _MEMORY,
+    "test_a_server_of_both_eras_is_opened_once_in_the_clients": _OPENING,
     "test_a_server_of_an_unknown_revision_is_refused_and_not_started_again": "a client that joins has it tried again",
     "test_a_server_that_nobody_calls_is_started_by_its_first_call": _CALLS,
     "test_a_skill_that_two_servers_list_is_that_of_the_first_and_the_user_is_told": _LINES,
@@ -203,17 +210,24 @@ ALONE = {
     "test_an_entry_that_clients_would_refuse_is_left_out_alone_with_a_remark": _LINES,
     "test_clients_do_not_share_a_server_that_is_started_differently folder": "its entry says that it is shared",
     "test_each_gets_the_log_messages_that_it_wants": "it counts requests for a log level",
+    "test_every_legacy_revision_is_answered_and_passed_on": _OPENING,
     "test_every_call_is_answered_once": "it counts the servers that are left at the end",
     "test_files_that_change_all_the_time_restart_it_seldom_and_are_named": _LINES,
+    "test_initialize_is_answered_before_any_backend_is": _OPENING,
     "test_list_servers_says_who_shares_a_server_and_why": _CLIENTS,
     "test_log_messages_before_any_call_reach_all_clients_and_again_after_a_restart": _CLIENTS,
+    "test_new_roots_reach_a_legacy_backend_that_was_starting": _OPENING,
     "test_patterns_that_match_nothing_are_reported": _LINES,
+    "test_the_clients_capabilities_and_name_are_mirrored": _OPENING,
+    "test_the_version_of_the_design_notes_is_echoed_and_served_as_the_newest_legacy_one": _OPENING,
     "test_two_clients_of_one_process_are_distinguished": "each gateway writes its records at a time of its own",
     "test_two_processes_that_wait_for_a_client_say_that_they_are_two": _CLIENTS,
     "test_very_many_problems_of_one_server_are_counted": _LINES,
     "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
     "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,
     # at a modern server, which is shared
+    "test_what_another_client_has_learnt_is_corrected +2026-07-28": _OPENING,
+    "test_it_is_offered_while_a_server_is_remembered_from_another_kind_of_client +2026-07-28": _OPENING,
     "test_a_bug_in_a_list_that_was_waited_for_is_an_internal_error +2026-07-28": "the busy client meets the bug, too",
     "test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_server_away +2026-07-28": (
         "a server that others use and that an edit starts alike goes on"
@@ -225,14 +239,18 @@ ALONE = {
     "test_log_messages_pass_as_they_are_whatever_logger_they_name 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_of_a_large_log_message_the_members_that_the_protocol_knows_pass 2025-11-25+2026-07-28": _LOG_LEVELS,
     # at a legacy server
+    "test_a_backend_that_ends_between_calls_is_started_again_in_its_era +2025-11-25": _OPENING,
     "test_a_client_that_leaves_answers_the_question_it_was_asked +legacy": _QUESTION,
     "test_a_question_reaches_the_client_whose_call_it_belongs_to +legacy": _QUESTION,
     "test_a_server_that_dies_before_it_has_listed_all_is_not_remembered +2025-11-25": _REMEMBERED,
-    "test_new_roots_reach_a_legacy_backend_that_was_starting +2025-11-25": "a pool asks for the modern era first",
     "test_a_silent_server_that_answered_meanwhile_is_waited_for +2025-11-25": _REMEMBERED,
     "test_a_server_that_exited_is_not_waited_for_either +2025-11-25": _REMEMBERED,
     "test_a_silent_server_is_waited_for_again_after_ten_minutes +2025-11-25": _REMEMBERED,
     "test_a_silent_server_is_waited_for_once_its_entry_was_edited +2025-11-25": _REMEMBERED,
+    # a remote one is shared once it is known to have no session, and was opened for its own client before
+    "test_an_extension_whose_methods_cannot_be_routed_is_not_offered +2025-11-25": _OPENING,
+    "test_an_extension_whose_settings_are_no_object_is_not_offered +2025-11-25": _OPENING,
+    "test_of_two_servers_the_first_in_the_configuration_decides_the_settings +2025-11-25": _OPENING,
     "test_an_answer_says_why_a_start_failed_in_an_earlier_process_while_the_server_starts +2025-11-25": _REMEMBERED,
     "test_nobody_waits_twice_for_a_server_that_did_not_answer_at_all +2025-11-25": _REMEMBERED,
     "test_what_any_client_has_learnt_is_in_the_first_list_of_every_other +2025-11-25": _REMEMBERED,

@@ -460,6 +460,34 @@ def test_a_server_that_can_ask_in_older_revisions_only_is_opened_in_such_a_one(
         assert pair.alpha.methods()[0] == "initialize"
 
 
+def test_a_server_that_can_ask_in_no_revision_is_started_anew_once(tmp_path: Path) -> None:
+    with Pair(NEWEST_LEGACY, MODERN) as pair:
+        pair.is_pooled = True
+        pair.remembers_in(tmp_path)
+        pair.front.opens(elicitation={})
+        for _ in range(3):
+            call, served = pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")
+            served.returns(text(REFUSED["python"], isError=True))
+            call.gets(text(REFUSED["python"], isError=True))
+            pair.after(1)
+        assert len(pair.alpha.channels) == 2
+
+
+def test_a_server_that_can_ask_in_older_revisions_only_finishes_the_calls_in_progress(tmp_path: Path) -> None:
+    with Pair(NEWEST_LEGACY, MODERN) as pair:
+        pair.is_pooled = True
+        pair.remembers_in(tmp_path)
+        pair.alpha.is_dual = True
+        pair.front.opens(elicitation={})
+        calls = [(pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")) for _ in range(2)]
+        for call, served in calls:
+            assert len(pair.alpha.channels) == 1
+            served.returns(text(REFUSED["python"], isError=True))
+            call.gets(text(REFUSED["python"], isError=True))
+            pair.after(1)
+        assert len(pair.alpha.channels) == 2
+
+
 # Reports
 
 
@@ -481,7 +509,7 @@ def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
 
 @modern
 def test_list_servers_says_that_a_shared_server_has_two_processes(pool: Pair) -> None:
-    first, second = _two(pool, folder="/elsewhere")
+    first, second = _two(pool, variables={"LANG": "C"})
     assert _sharing(first) == _sharing(second) == ["shared by the clients with the same folder and variables"]
 
 
@@ -518,12 +546,12 @@ def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
 @modern
 def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> None:
     pool.with_server("beta", MODERN, share=False)
-    first, second = _two(pool, folder="/elsewhere")
+    first, second = _two(pool, variables={"LANG": "C"})
     assert _running(pool) == 2
     pool.left_by(second)
     assert _running(pool) == 2
     pool.after(LINGER_SECONDS - 1)
-    third = _joins(pool, folder="/elsewhere")
+    third = _joins(pool, variables={"LANG": "C"})
     assert pool.each_calls(first, third) == [1000, 1001]
     pool.left_by(third)
     pool.after(LINGER_SECONDS + 1)
@@ -532,7 +560,7 @@ def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> Non
 
 @modern
 def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: Pair) -> None:
-    _, second = _two(pool, folder="/elsewhere")
+    _, second = _two(pool, variables={"LANG": "C"})
     pool.left_by(second)
     pool.alpha.channels[1].exit(1, "")
     pool.after(60)

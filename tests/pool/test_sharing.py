@@ -79,32 +79,29 @@ def test_evidence_about_a_known_server(
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
+STARTED_BEFORE = "it was started before its revision was known; clients that connect from now on share one"
+
+
 @pytest.mark.parametrize(
-    ("decided", "now", "clients", "processes", "description"),
+    ("decided", "now", "clients", "processes", "shared", "description"),
     [
-        (YES, YES, 3, 1, "shared by 3 clients: it is so"),
-        (YES, YES, 1, 1, "can be shared: it is so"),
-        (YES, YES, 0, 1, "can be shared: it is so"),
-        (YES, NO, 2, 1, "shared by 2 clients: it is so"),
-        (YES, YES, 3, 2, "shared by the clients with the same folder and variables"),
-        (YES, YES, 1, 2, "shared by the clients with the same folder and variables"),
-        (UNKNOWN, UNKNOWN, 1, 0, None),
-        (UNKNOWN, NO, 1, 0, "one for each client: it is not"),
-        (NO, NO, 1, 1, "one for each client: it is not"),
-        (
-            UNKNOWN,
-            YES,
-            1,
-            0,
-            (
-                "one for each client: it was started before its revision was known; clients that connect from now on "
-                "share one"
-            ),
-        ),
+        (YES, YES, 3, 1, 1, "shared by 3 clients: it is so"),
+        (YES, NO, 2, 1, 1, "shared by 2 clients: it is so"),
+        (YES, YES, 1, 1, 1, "can be shared: it is so"),
+        (YES, YES, 0, 1, 1, "can be shared: it is so"),
+        (YES, YES, 1, 2, 1, "shared by 1 client: it is so"),
+        (YES, YES, 3, 2, 2, "shared by the clients with the same folder and variables"),
+        (YES, YES, 1, 2, 2, "shared by the clients with the same folder and variables"),
+        (UNKNOWN, UNKNOWN, 1, 1, 0, None),
+        (UNKNOWN, NO, 1, 1, 0, "one for each client: it is not"),
+        (NO, NO, 1, 2, 0, "one for each client: it is not"),
+        (UNKNOWN, YES, 1, 2, 1, f"one for each client: {STARTED_BEFORE}"),
     ],
 )
-def test_the_description(decided: Sharing, now: Sharing, clients: int, processes: int, description: str | None) -> None:
-    assert describe(decided, now, clients, processes) == description
+def test_the_description(
+    decided: Sharing, now: Sharing, clients: int, processes: int, shared: int, description: str | None
+) -> None:
+    assert describe(decided, now, clients, processes, shared) == description
 
 
 CLIENT = Opening(Era.LEGACY, "2025-11-25", {}, None)
