@@ -212,7 +212,7 @@ class PooledServer:
             raise invalid_request("Invalid Request: several clients share this server, so it gets no roots")
 
     def _note_unasked(self) -> None:
-        """Record that the server can ask its clients in older revisions only; one with one client gets such a one."""
+        """Record that the server can ask in older revisions only; unless clients share it, open it in one of these."""
         log.warning("! %s: %s", self.config.name, ASKS_AS_BEFORE)
         self.supervisor.note_private(ASKS_AS_BEFORE)
         self._close_if_private()
