@@ -4,15 +4,16 @@ If a backend refuses a call and its arguments do not fit the tool's schema, the 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from search_mcp.catalog import schemas
 from search_mcp.catalog.items import OWN_NAMES, Item
 from search_mcp.catalog.misfits import misfits
-from search_mcp.catalog.signature import signature
+from search_mcp.catalog.signature import parameter, signature
 from search_mcp.config.secrets import Redactor
-from search_mcp.model.calls import Call, Result
+from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
+from search_mcp.model.sentences import enumerated
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params
 from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
@@ -125,11 +126,9 @@ def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> Wir
 
 def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result:
     """Append what is wrong with the arguments, and the signature, to an error result; return others unchanged."""
-    if not _may_be_error(result):
+    if not is_error(result):
         return result
     body = result.fields()
-    if payload.value(body.get("isError", EMPTY)) is not True:
-        return result
     try:
         blocks = payload.items(body.get("content", Raw(b"[]")))
     except ValueError:
@@ -139,6 +138,40 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
         return result
     hint = payload.encode({"type": "text", "text": text})
     return replace(result, body={**body, "content": payload.encode([*blocks, hint])})
+
+
+def unknown(params: Fields, item: Item) -> Sequence[str]:
+    """Return the names of arguments that are no parameters of the tool; none if it may have others than it declares."""
+    raw = params.get("arguments")
+    if raw is None or len(raw) > SMALL_BYTES or not item.parameters:
+        return ()
+    return [name for name in payload.object_or_empty(raw) if name not in item.parameters]
+
+
+def with_note(name: str, wrong: Sequence[str], item: Item, outcome: Outcome | None) -> Outcome | None:
+    """Append to a result which arguments are no parameters: a server may ignore them, and do another thing than meant.
+
+    The signature is in an error already.
+    """
+    if not isinstance(outcome, Result) or outcome.type != "complete" or is_error(outcome):
+        return outcome
+    body = outcome.fields()
+    try:
+        blocks = payload.items(body.get("content", Raw(b"[]")))
+    except ValueError:
+        return outcome
+    required = item.input_schema.get("required")
+    needed = required if isinstance(required, list) else []
+    names = [parameter(each) if each in needed else f"{parameter(each)}?" for each in item.parameters]
+    what = "is not a parameter" if len(wrong) == 1 else "are not parameters"
+    text = f"Note: {enumerated([*map(parameter, wrong)])} {what} of {name}; its parameters: {enumerated(names)}"
+    note = payload.encode({"type": "text", "text": text})
+    return replace(outcome, body={**body, "content": payload.encode([*blocks, note])})
+
+
+def is_error(result: Result) -> bool:
+    """Return whether a tool says that it failed; false for very large results, which are not read."""
+    return _may_be_error(result) and payload.value(result.fields().get("isError", EMPTY)) is True
 
 
 def _may_be_error(result: Result) -> bool:

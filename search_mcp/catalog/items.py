@@ -9,6 +9,7 @@ from typing import Any
 
 from search_mcp.catalog.list_limits import FEW_ENTRIES
 from search_mcp.catalog.repair import OPEN_SCHEMA, declares_read_only
+from search_mcp.catalog.schemas import only_members
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.similar import nearest
 from search_mcp.wire import payload
@@ -102,6 +103,11 @@ class Item(Struct, frozen=True, dict=True):
     def input_schema(self) -> Mapping[str, Any]:
         schema = payload.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """All parameters of a tool, with their schemas; empty if it may have others."""
+        return only_members(self.input_schema)
 
 
 def with_result_size(fields: Fields, characters: int | None) -> Fields:

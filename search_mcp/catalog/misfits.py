@@ -49,10 +49,8 @@ class _Comparison:
 
     def unknown(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
         """Tell which members an object should not have, unless its schema says that it may have others."""
-        properties = schema.get("properties")
-        is_closed = schema.get("additionalProperties", False) is False and "patternProperties" not in schema
-        if is_closed and isinstance(properties, dict) and properties:
-            yield from (f"{path}{parameter(each)} is not a parameter" for each in value if each not in properties)
+        if members := schemas.only_members(schema):
+            yield from (f"{path}{parameter(each)} is not a parameter" for each in value if each not in members)
 
     def _value(self, value: Any, schema: Any, path: str, is_required: bool) -> Iterator[str]:
         # What is nested more deeply than a schema is compared counts as fitting, so this ends.

@@ -44,6 +44,17 @@ class Comparison:
             return True
 
 
+_OPENING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties", "unevaluatedProperties"})
+"""The keywords by which an object may have other members than its `properties`."""
+
+
+def only_members(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties of an object that has no others, as far as its schema says; empty if it may have others."""
+    properties = schema.get("properties")
+    is_closed = schema.get("additionalProperties", False) is False and _OPENING.isdisjoint(schema)
+    return properties if is_closed and isinstance(properties, dict) else {}
+
+
 def referenced(path: object, root: Mapping[str, Any]) -> Any:
     """Resolve a `$ref` within its schema; `None` for anything else, because nothing is fetched."""
     # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."

@@ -44,6 +44,8 @@ class Forwarding:
         params = arguments.without_added(added, call, item) if added else call.params
         if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
             params = arguments.with_types(params, item)
+            if wrong := arguments.unknown(params, item):
+                call.reply.steps.append(partial(arguments.with_note, call.target, wrong, item))
         if params is not call.params:
             call = structs.replace(call, params=params)
         steps, config = self._steps.of_tool_call, self._servers.configs[item.server]

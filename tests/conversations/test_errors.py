@@ -531,11 +531,56 @@ def test_a_result_with_is_error_over_arguments_that_fit_is_as_it_was(pair: Pair)
     pair.front.gets(text("there is no such person", isError=True))
 
 
-def test_a_good_result_is_as_it_was_whatever_the_arguments(pair: Pair) -> None:
+NOTE = {"type": "text", "text": "Note: nome is not a parameter of alpha__greet; its parameters: name, style?"}
+STYLED = {"name": "greet", "inputSchema": {"properties": {"name": {}, "style": {}}, "required": ["name"]}}
+
+
+@pytest.mark.parametrize("by", ["itself", "call_tool"])
+def test_a_good_result_says_which_arguments_are_no_parameters(pair: Pair, by: str) -> None:
+    """A server may ignore them; a light list does not show the schema from which a model would know them."""
+    pair.alpha.tools = [STYLED]
     pair.front.opens()
-    pair.front.calls("alpha.greet", nome="Ada")
+    given = {"name": "Ada", "nome": "Ada"}
+    if by == "itself":
+        pair.front.calls("alpha__greet", **given)
+    else:
+        pair.front.calls("call_tool", name="alpha__greet", arguments=given)
+    said = {"structuredContent": {"a": [1.0, "☃"]}, "_meta": {"a": {}}, "isError": False, "extra": 1}
+    pair.alpha.returns(text("hello", **said))
+    pair.front.gets({"content": [{"type": "text", "text": "hello"}, NOTE], **said})
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        pytest.param(STYLED, {"name": "Ada", "style": 5}, id="all are parameters"),
+        pytest.param({**STYLED, "inputSchema": {"type": "object"}}, {"any": 1}, id="no parameters are declared"),
+        pytest.param(
+            {**STYLED, "inputSchema": {"properties": {"a": {}}, "additionalProperties": {"type": "string"}}},
+            {"a": 1, "b": "2"},
+            id="others are allowed",
+        ),
+        pytest.param(
+            {**STYLED, "inputSchema": {"properties": {"a": {}}, "allOf": [{"properties": {"b": {}}}]}},
+            {"a": 1, "b": 2},
+            id="others may be declared elsewhere",
+        ),
+    ],
+)
+def test_a_good_result_is_as_it_was_if_its_arguments_may_be_right(pair: Pair, tool: Json, given: Json) -> None:
+    pair.alpha.tools = [tool]
+    pair.front.opens()
+    pair.front.calls("alpha.greet", **given)
     pair.alpha.returns(text("hello", isError=False))
     pair.front.gets(text("hello", isError=False))
+
+
+def test_a_client_that_was_shown_the_schema_gets_a_good_result_as_it_was(pair: Pair) -> None:
+    pair.settings = {"listing": "full"}
+    pair.front.opens()
+    pair.front.calls("alpha.greet", name="Ada", nome="Ada")
+    pair.alpha.returns(text("hello"))
+    pair.front.gets(text("hello"))
 
 
 # any other method

@@ -15,8 +15,8 @@ from conversations.pair import Pair
 from conversations.words import text
 
 PACKAGE = str(Path(search_mcp.__file__).parent)
-MOST_CALLS = 86
-MOST_MODERN_CALLS = 128
+MOST_CALLS = 88
+MOST_MODERN_CALLS = 130
 
 
 @contextmanager
