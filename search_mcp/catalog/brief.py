@@ -1,17 +1,20 @@
 """Short descriptions for light lists: the first sentence of the original."""
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from search_mcp.catalog.signature import parameter
+from search_mcp.catalog.signature import parameter, resolved
 from search_mcp.model.visible import one_line
-from search_mcp.wire import payload
-from search_mcp.wire.structs import Raw, Struct, field
 
 LONGEST_ABBREVIATION = 12
 REQUIRED_LENGTH = 100
 """Most characters of required parameters behind a brief description."""
+OPTIONAL_LENGTH = 60
+"""Most characters of the other ones."""
+INSIDE_LENGTH = 60
+"""Most characters of the names inside one parameter."""
 
 
 _compiled = cache(re.compile)  # compiled for the first list, not at the start
@@ -39,32 +42,54 @@ def brief(description: str, limit: int) -> str:
     return text[: cut or limit - 1].rstrip(" ,;:") + "…"
 
 
-class _Requirement(Struct):
-    """The parts of a schema that a light list shows; the others are not decoded."""
+def with_parameters(description: str, schema: Mapping[str, Any]) -> str:
+    """Append the parameters of a tool, as in `Edit a file (path, edits: {oldText, newText}[], dryRun?)`.
 
-    required: list[Any] = field(default_factory=list)
-
-
-def with_required(description: str, schema: Raw | None) -> str:
-    """Append the names of the required parameters, as in `Edit a file (path, edits)`."""
-    try:
-        required = payload.typed(schema, _Requirement).required if schema is not None else []
-    except ValueError:
+    The required ones come first, with the names inside objects and lists of objects, then as many others as there is
+    room for.
+    """
+    properties, required = _members(schema)
+    needed = [f"{parameter(name)}{_inside(properties.get(name), schema)}" for name in required]
+    others = [f"{parameter(name)}?" for name in properties if name not in required]
+    written = [*_first(needed, REQUIRED_LENGTH), *_first(others, OPTIONAL_LENGTH)]
+    if not written:
         return description
-    names = [each for each in required if isinstance(each, str)]
-    if not names:
-        return description
-    written: list[str] = []
-    for name in names:
-        written.append(parameter(name))
-        if sum(map(len, written)) > REQUIRED_LENGTH and len(written) > 1:
-            written[-1:] = [f"… {len(names) - len(written) + 1} more"]
-            break
     if description.endswith((".", "。", "｡")) and not _compiled(_ABBREVIATION).search(
         description[-LONGEST_ABBREVIATION:]
     ):
         description = description[:-1]
     return f"{description} ({', '.join(written)})".lstrip()
+
+
+def _members(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], Collection[str]]:
+    """Return the properties of an object, and the names of those that are required."""
+    properties, required = schema.get("properties"), schema.get("required")
+    names = [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
+    return properties if isinstance(properties, dict) else {}, dict.fromkeys(names)
+
+
+def _inside(schema: object, root: Mapping[str, Any]) -> str:
+    """Write the names inside of an object, or of the objects in a list; empty for another value."""
+    outer = resolved(schema, root) if isinstance(schema, dict) else {}
+    is_list = isinstance(outer.get("items"), dict)
+    properties, required = _members(resolved(outer["items"], root) if is_list else outer)
+    ordered = [
+        *(name for name in properties if name in required),
+        *(name for name in properties if name not in required),
+    ]
+    names = [parameter(name) + ("" if name in required else "?") for name in ordered]
+    return f": {{{', '.join(_first(names, INSIDE_LENGTH))}}}{'[]' if is_list else ''}" if names else ""
+
+
+def _first(names: Sequence[str], length: int) -> list[str]:
+    """Return the first names that have room, at least one, and how many are left out."""
+    kept: list[str] = []
+    for name in names:
+        length -= len(name)
+        if kept and length < 0:
+            return [*kept, f"… {len(names) - len(kept)} more"]
+        kept.append(name)
+    return kept
 
 
 def _is_inside_word(text: str, position: int) -> bool:

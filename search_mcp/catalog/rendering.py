@@ -1,9 +1,10 @@
 """Lists and definitions as shown to a client, by its profile."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from search_mcp.catalog import schemas
-from search_mcp.catalog.brief import brief, with_required
+from search_mcp.catalog.brief import brief, with_parameters
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.profiles import Audience
@@ -111,18 +112,25 @@ def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
 
 
 def light_definition(item: Item, name: str, description_length: int) -> Fields:
-    """Return a tool in a few tokens: its name, a short description, and the names of its required parameters.
+    """Return a tool in a few tokens: its name, a short description, and the names of its parameters.
 
     Clients ask for permission by `annotations`; `execution` says whether it can be called without a task; `_meta`,
     which no model sees, names its app.
     """
-    about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
+    about = with_parameters(brief(item.description, description_length), _schema(item))
     fields = {"name": payload.encode(name), "description": payload.encode(about)}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):
         if key in item.fields:
             fields[key] = item.fields[key]
     return fields
+
+
+def _schema(item: Item) -> Mapping[str, Any]:
+    """Decode the schema of a tool, which is not kept: most tools of a list are never called."""
+    raw = item.fields.get("inputSchema", structs.EMPTY)
+    schema = payload.value(raw) if len(raw) <= SMALL_BYTES else None
+    return schema if isinstance(schema, dict) else {}
 
 
 def kept_light_definition(item: Item, names: ShownNames, description_length: int) -> Fields:

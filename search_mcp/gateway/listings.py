@@ -28,7 +28,7 @@ SLICE_SECONDS = 0.005
 """Time that a longer list is prepared before other messages are handled."""
 
 _HOW_TO: Mapping[str, str] = {
-    "light": "Listed tools show only the names of their required parameters, in parentheses: "
+    "light": "Listed tools show only the names of their parameters, in parentheses, with ? if optional: "
     f"{SEARCH} finds tools and shows how to call them, {DESCRIBE} gives the exact schema; "
     "then call the tool by its name.",
     "full": f"{SEARCH} finds tools by what they do.",

@@ -1,12 +1,13 @@
 """Descriptions cut to their first sentence, without a word cut in two, and the names of required parameters."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog.brief import brief, with_required
+from search_mcp.catalog.brief import brief, with_parameters
 from search_mcp.model.visible import one_line
-from search_mcp.wire import payload
 
 BRIEF = [
     # given, limit, then
@@ -69,6 +70,7 @@ def test_no_word_is_cut(words: list[str], limit: int) -> None:
     assert short.removesuffix("…").split() == words[: len(short.removesuffix("…").split())]
 
 
+WORDS = [f"wo{number:02}" for number in range(30)]
 REQUIRED = [
     # description, required, then
     pytest.param("Edit a file.", ["path", "edits"], "Edit a file (path, edits)", id="the full stop goes"),
@@ -84,16 +86,47 @@ REQUIRED = [
     pytest.param("Edit.", ["a b", "x)\n- y", '"'], 'Edit ("a b", "x)\\n- y", "\\"")', id="no plain words"),
     pytest.param("Edit.", ["x" * 5000], 'Edit ("' + "x" * 100 + '…")', id="an endless name"),
     pytest.param("Edit.", ["パス", "first-name", "$id"], "Edit (パス, first-name, $id)", id="other plain words"),
-    pytest.param("Edit.", ["word"] * 30, "Edit (" + "word, " * 25 + "… 5 more)", id="too many"),
+    pytest.param("Edit.", WORDS, f"Edit ({', '.join(WORDS[:25])}, … 5 more)", id="too many"),
+    pytest.param("Edit.", ["path", "path"], "Edit (path)", id="twice the same"),
 ]
 
 
 @pytest.mark.parametrize(("description", "required", "then"), REQUIRED)
 def test_required_parameters_are_appended(description: str, required: object, then: str) -> None:
-    body = {"type": "object"} if required is None else {"type": "object", "required": required}
-    assert with_required(description, payload.encode(body)) == then
+    assert with_parameters(description, {"type": "object", "required": required}) == then
+
+
+TEXT = {"type": "string"}
+EDIT = {"type": "object", "properties": {"all": TEXT, "old": TEXT, "new": TEXT}, "required": ["old", "new"]}
+LONG, MANY = "x" * 90, ", ".join(f"o{number:02}?" for number in range(15))
+PARAMETERS = [
+    # properties, required, the rest of the schema, then
+    pytest.param({"a": TEXT, "b": TEXT}, ["b"], {}, "(b, a?)", id="optional ones come last"),
+    pytest.param({"a": TEXT}, [], {}, "(a?)", id="none is required"),
+    pytest.param({"edit": EDIT}, ["edit"], {}, "(edit: {old, new, all?})", id="an object"),
+    pytest.param({"edits": {"items": EDIT}}, ["edits"], {}, "(edits: {old, new, all?}[])", id="a list of objects"),
+    pytest.param({"edit": EDIT}, [], {}, "(edit?)", id="an object that is optional"),
+    pytest.param({"names": {"items": TEXT}}, ["names"], {}, "(names)", id="a list of texts"),
+    pytest.param({"a": {"properties": {"b": EDIT}}}, ["a"], {}, "(a: {b?})", id="an object in an object"),
+    pytest.param(
+        {"e": {"$ref": "#/$defs/E"}}, ["e"], {"$defs": {"E": EDIT}}, "(e: {old, new, all?})", id="a reference"
+    ),
+    pytest.param({"e": {"$ref": "#/properties/e"}}, ["e"], {}, "(e)", id="a reference to itself"),
+    pytest.param(dict.fromkeys(map("o{:02}".format, range(25)), TEXT), [], {}, f"({MANY}, … 10 more)", id="too many"),
+    pytest.param({"a": {"properties": {LONG: TEXT, "y": TEXT}}}, ["a"], {}, f"(a: {{{LONG}?, … 1 more}})", id="long"),
+    pytest.param({"a": {"properties": {"b)\n- c": TEXT}}}, ["a"], {}, '(a: {"b)\\n- c"?})', id="no plain words"),
+    pytest.param({"a": 5, "b": None}, ["a"], {}, "(a, b?)", id="no schemas"),
+]
+
+
+@pytest.mark.parametrize(("properties", "required", "rest", "then"), PARAMETERS)
+def test_parameters_are_appended(
+    properties: Mapping[str, object], required: list[str], rest: Mapping[str, object], then: str
+) -> None:
+    written = with_parameters("", {"properties": properties, "required": required, **rest})
+    assert written == then
 
 
 def test_many_required_parameters_are_counted() -> None:
-    body = payload.encode({"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]})
-    assert len(with_required("Does it.", body)) < 200
+    schema = {"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]}
+    assert len(with_parameters("Does it.", schema)) < 200

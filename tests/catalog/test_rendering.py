@@ -56,7 +56,12 @@ def tool_list_bytes(merged: Catalog, whom: Audience) -> bytes:
     return bytes(tool_list(Spellings(merged), whom, [{"name": Raw(b'"our_own"')}], 120))
 
 
-LIGHT = {"description": "Reads a file.", "inputSchema": OPEN, "annotations": {"readOnlyHint": True}, "_meta": {"a": 1}}
+LIGHT = {
+    "description": "Reads a file (path?)",
+    "inputSchema": OPEN,
+    "annotations": {"readOnlyHint": True},
+    "_meta": {"a": 1},
+}
 
 
 BARE = {"description": "", "inputSchema": OPEN}

@@ -540,11 +540,10 @@ def test_a_good_result_says_which_arguments_are_no_parameters(pair: Pair, by: st
     """A server may ignore them; a light list does not show the schema from which a model would know them."""
     pair.alpha.tools = [STYLED]
     pair.front.opens()
-    given = {"name": "Ada", "nome": "Ada"}
     if by == "itself":
-        pair.front.calls("alpha__greet", **given)
+        pair.front.calls("alpha__greet", name="Ada", nome="Ada")
     else:
-        pair.front.calls("call_tool", name="alpha__greet", arguments=given)
+        pair.front.calls("call_tool", name="alpha__greet", arguments={"name": "Ada", "nome": "Ada"})
     said = {"structuredContent": {"a": [1.0, "☃"]}, "_meta": {"a": {}}, "isError": False, "extra": 1}
     pair.alpha.returns(text("hello", **said))
     pair.front.gets({"content": [{"type": "text", "text": "hello"}, NOTE], **said})
