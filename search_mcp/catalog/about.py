@@ -4,9 +4,9 @@ All texts but the configured description are untrusted: only their beginning is 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
@@ -16,12 +16,15 @@ from search_mcp.model.servers import ServerCapabilities
 
 LONGEST_READ = 4000
 """Most characters of a server's instructions that are read."""
-TOOLS_NAMED = 3
+TOOLS_NAMED = 6
 """Most tools that are named of a server without a description of itself."""
+TOOLS_READ = 200
+"""Most tools of a server of which these are chosen."""
 _GENERIC = frozenset({"mcp", "server", "servers", "the", "a", "an", "for", "of", "model", "context", "protocol"})
 
 _compiled = cache(re.compile)
 _WORD = r"[^\W_]+"
+_NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+"
 _FENCE = r"\s*(?:```|~~~)"
 _LIST_ITEM = r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+"
 _NOT_TEXT = r"\s*(?:#|>|\||<|[-=*_]{3,}\s*$|$)"  # a heading, a quotation, a table, a tag, a rule, an empty line
@@ -50,9 +53,20 @@ def _candidates(
     yield title if new > max(known, 1) else "", True  # at least two words that are not in its name
     yield first_sentence(capabilities.instructions) if capabilities is not None else "", True
     yield ", ".join(config.tags), False
+    names = [item.own for item in islice(tools, TOOLS_READ)]
+    more = ", …" if len(names) > TOOLS_NAMED else ""
+    yield f"{', '.join(telling(names)[:TOOLS_NAMED])}{more}" if names else "", False
     yield title if new > known else "", True
-    names = [item.own for item in islice(tools, TOOLS_NAMED)]
-    yield f"tools: {', '.join(names)}" if names else "", False
+
+
+def telling(names: Sequence[str]) -> Sequence[str]:
+    """Order the names of tools: first one for each verb, behind the words that all names begin with."""
+    words = [_compiled(_NAME_WORD).findall(name) or [name] for name in names]
+    columns = zip(*words, strict=False) if len(words) > 1 else ()
+    shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns))
+    verbs = ["".join(each[shared : shared + 1]).casefold() for each in words]
+    first = dict(zip(reversed(verbs), reversed(names), strict=True))
+    return list(dict.fromkeys([*(name for name in names if name in first.values()), *names]))
 
 
 def first_sentence(instructions: str) -> str:

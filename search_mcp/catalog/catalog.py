@@ -109,6 +109,14 @@ class Catalog:
         """Return whether a server's list was read, or could not be read."""
         return (server, kind) in self.pages
 
+    def count(self, server: str) -> int | None:
+        """Return the number of tools of a server that are shown; `None` if they are not known."""
+        page, config, withheld = self.pages.get((server, Kind.TOOLS)), self.servers[server], self.withheld(server)
+        if page is None:
+            return None
+        shown = [entry for entry in page.entries if entry.key not in withheld and is_allowed(config, entry.key)]
+        return sum(declares_read_only(entry.fields) for entry in shown) if config.read_only else len(shown)
+
     def has_entries(self, kind: Kind) -> bool:
         """Return whether any server has an entry of this kind."""
         return any(of is kind and page is not None and page.entries for (_, of), page in self.pages.items())

@@ -5,7 +5,7 @@ spelt is decided in `catalog.rendering` and `catalog.shown_names`.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from search_mcp.catalog import profiles
 from search_mcp.catalog.list_limits import FEW_ENTRIES
@@ -41,15 +41,14 @@ _HOW_TO_CALL: Mapping[CallTool, str] = {
 }
 
 
-def instructions(servers: Mapping[str, str], profile: Profile, notice: str = "") -> str:
-    """Write what the names mean and how to search, then one line a server; `servers` maps each to its purpose.
+def instructions(servers: Iterable[str], profile: Profile, notice: str = "") -> str:
+    """Write what the names mean and how to search, then the line of each server.
 
     `notice` is a sentence about the selection of the servers.
     """
     how_to = _HOW_TO[profile.listing] + (_HOW_TO_CALL[profile.call_tool] if profile.listing == "search" else "")
     names = f"Tools of several MCP servers, named server{profile.separator}tool. {how_to}"
-    lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
-    text = "\n".join([names, *([notice] if notice else []), *lines])
+    text = "\n".join([names, *([notice] if notice else []), *(f"- {line}" for line in servers)])
     return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
 
 

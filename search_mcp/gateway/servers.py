@@ -154,12 +154,18 @@ class Servers:
 
     # Lists
 
-    def about(self) -> Mapping[str, str]:
-        """Write one line about the purpose of each enabled server."""
-        return {server: self._about(server) for server in self.enabled}
+    def about(self) -> Sequence[str]:
+        """Write one line about each enabled server: its number of tools, whether it runs, and its purpose."""
+        return [self._about(server) for server in self.enabled]
 
     def _about(self, server: str) -> str:
-        return about(self.configs[server], self.status(server).capabilities, self._tools_of(server), LINE_LENGTH)
+        status, count = self.status(server), self.catalog.count(server)
+        said = [] if count is None else ["1 tool" if count == 1 else f"{count} tools"]
+        if status.state in ENDED_STATES or status.failed_lately:
+            said.append("not running")
+        name = f"{server} ({', '.join(said)})" if said else server
+        purpose = about(self.configs[server], status.capabilities, self._tools_of(server), LINE_LENGTH)
+        return f"{name}: {purpose}" if purpose else name
 
     def _tools_of(self, server: str) -> Iterator[Item]:
         # A generator, so that nothing is merged for the first answer unless a line needs it.

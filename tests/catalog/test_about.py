@@ -69,10 +69,28 @@ def test_the_first_known_text_in_order_describes_a_server() -> None:
     assert described("s", said, TOOLS, **config) == '"A place for notes"'
     assert described("s", offer("Notable", "Keeps notes. And more."), TOOLS, **config) == '"Keeps notes."'
     assert described("s", offer("Notable"), TOOLS, **config) == "work, text"
-    assert described("s", offer("Notable"), TOOLS) == '"Notable"'
-    assert described("s", offer("mcp-s"), TOOLS) == "tools: read, write, list"
-    assert described("s", None, TOOLS) == "tools: read, write, list"
+    assert described("s", offer("Notable")) == '"Notable"'
+    assert described("s", offer("Notable"), TOOLS) == "read, write, list, move"
+    assert described("s", None, TOOLS) == "read, write, list, move"
     assert described("s", None) == described("s", offer()) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "then"),
+    [
+        pytest.param(
+            "list read_file read_text write move copy delete", "list, read_file, write, move, copy, delete, …"
+        ),
+        pytest.param(
+            "git_diff git_diff_all git_log", "git_diff, git_log, git_diff_all", id="behind a common beginning"
+        ),
+        pytest.param("getIssue getPR listRepos", "getIssue, listRepos, getPR", id="camel case"),
+        pytest.param("get_a get_b", "get_a, get_b", id="all with one verb"),
+        pytest.param("___", "___", id="no words"),
+    ],
+)
+def test_the_tools_with_different_verbs_come_first(names: str, then: str) -> None:
+    assert described("s", None, [Item("s", name, "s", name, {}) for name in names.split()]) == then
 
 
 SENTENCES = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conversations.back import Back, leaves_to_the_test
+from conversations.back import Back, exits, leaves_to_the_test
 from conversations.eras import legacy_legacy, modern_legacy
 from conversations.pair import Pair
 from conversations.words import SKILLS, Json, text, tool
@@ -272,10 +272,18 @@ def test_instructions_name_the_servers_and_how_to_search(pair: Pair) -> None:
     pair.with_server("beta", description="Reads mail.")
     pair.front.opens()
     assert "search_tools" in pair.front.opening["instructions"]
-    assert "beta: Reads mail." in pair.front.opening["instructions"]
+    assert "- beta: Reads mail." in pair.front.opening["instructions"]
     pair.front.calls("alpha.echo")
     pair.alpha.returns(text("x"))
     pair.front.gets(text("x"))
+
+
+def test_instructions_say_which_servers_do_not_run(pair: Pair, tmp_path: Path) -> None:
+    pair.with_server("beta").on_opening(exits)
+    pair.was_here_before(tmp_path)
+    pair.front.opens()
+    *_, alpha, beta = pair.front.opening["instructions"].splitlines()
+    assert (alpha, beta) == ("- alpha (2 tools): greet, echo", "- beta (not running)")
 
 
 def test_instructions_say_what_each_remembered_server_is_for(pair: Pair, tmp_path: Path) -> None:
@@ -284,4 +292,4 @@ def test_instructions_say_what_each_remembered_server_is_for(pair: Pair, tmp_pat
     pair.was_here_before(tmp_path)
     pair.front.opens()
     *_, alpha, beta = pair.front.opening["instructions"].splitlines()
-    assert (alpha, beta) == ('- alpha: "Keeps notes for a team."', "- beta: tools: add, echo")
+    assert (alpha, beta) == ('- alpha (2 tools): "Keeps notes for a team."', "- beta (2 tools): add, echo")

@@ -99,7 +99,7 @@ def test_which_lists_look_different(change: Callable[[Catalog], None], then: set
 
 
 def test_instructions_have_a_line_for_each_server() -> None:
-    about, *lines = instructions({"a": "Reads mail.", "b": ""}, CANONICAL).splitlines()
+    about, *lines = instructions(["a: Reads mail.", "b"], CANONICAL).splitlines()
     assert "search_tools" in about and "describe_tools" in about
     assert lines == ["- a: Reads mail.", "- b"]
 
@@ -113,14 +113,14 @@ def test_instructions_have_a_line_for_each_server() -> None:
     ],
 )
 def test_instructions_spell_names_as_the_client_does(client: str, named: str, also: str) -> None:
-    about = instructions({}, BY_NAME[client])
+    about = instructions([], BY_NAME[client])
     assert f"named {named}. " in about
     assert also in about
     assert ("parentheses" in about) is (client != "claude-code"), "a full list has all parameters"
 
 
 def test_instructions_are_cut_at_a_line_and_say_so() -> None:
-    text = instructions({f"server-{number}": "Does something." for number in range(INSTRUCTIONS_LENGTH)}, CANONICAL)
+    text = instructions([f"server-{number}: Does something." for number in range(INSTRUCTIONS_LENGTH)], CANONICAL)
     *_, last, mark = text.splitlines()
     assert len(text) <= INSTRUCTIONS_LENGTH
     assert (last[: len("- server-")], last[-len(": Does something.") :], mark) == (
