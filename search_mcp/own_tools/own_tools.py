@@ -39,7 +39,7 @@ from search_mcp.own_tools.findable import Found, entries, resource
 from search_mcp.own_tools.finding import Finders
 from search_mcp.own_tools.search_results import on_one_line, results_of, within_answer
 from search_mcp.own_tools.server_report import ServerReport
-from search_mcp.own_tools.stopped_servers import not_running
+from search_mcp.own_tools.stopped_servers import StoppedServers
 from search_mcp.own_tools.tool_descriptions import ToolDescriptions
 from search_mcp.own_tools.wanted import SearchKind, Wanted
 from search_mcp.wire import payload
@@ -82,7 +82,7 @@ class OwnTools:
         self.finders = finders or Finders(self._catalog, facts, statuses, InCommon())
         self._facts, self._statuses = facts, statuses
         self._description_length, self._configuration_error = description_length, configuration_error
-        self._notice = notice
+        self._notice, self._stopped = notice, StoppedServers(self._catalog)
         self._tools: Mapping[str, Callable[[Mapping[str, Any], Audience], _Answer]] = {
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
@@ -116,12 +116,16 @@ class OwnTools:
         search_kind = read_search_kind(arguments)
         wanted = Wanted(query, limit, server, search_kind)
         shown = self._spellings.of(Kind.PROMPTS if search_kind == "prompts" else Kind.TOOLS, audience.profile)
-        missing = not_running(self._catalog, statuses, server)
         found, fits = self.found(wanted, meaning)
         # Looked up again: a list may have changed while it was indexed.
         present = [now for each in found if (now := self._as_now(each, shown)) is not None]
+        if server is None:
+            fitting = self._stopped.fitting(statuses, query, present[0].server if present and fits else None)
+            missing = self._stopped.others(statuses, fitting)
+        else:
+            fitting, missing = {}, self._stopped.only(statuses, server)
         if not present:
-            return self._nothing_found(wanted, servers, missing, shown)
+            return self._nothing_found(wanted, servers, fitting, missing, shown)
         results = results_of(present, shown, detail, self._description_length(), are_prompts=search_kind == "prompts")
         kept, left_out = within_answer(results, len(present))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
@@ -129,6 +133,9 @@ class OwnTools:
         if not fits:
             lines.insert(0, f"{NOTHING_CLEAR[search_kind]}; nearest:")
             body = {"note": NOTHING_CLEAR[search_kind], **body}
+        if fitting:
+            lines = [*fitting.values(), *lines]
+            body = {"mayDoThis": list(fitting.values()), **body}
         if left_out:
             remedy = f"Narrow the query, or use {DESCRIBE}." if search_kind == "tools" else "Narrow the query."
             lines.append(f"{left_out} more left out: too long. {remedy}")
@@ -165,10 +172,14 @@ class OwnTools:
         found = entries(self._catalog, wanted.search_kind)
         return (each for each in found if wanted.server in (None, each.server))
 
-    def _nothing_found(self, wanted: Wanted, servers: Sequence[str], missing: str, shown: ShownNames) -> _Answer:
+    def _nothing_found(
+        self, wanted: Wanted, servers: Sequence[str], fitting: Mapping[str, str], missing: str, shown: ShownNames
+    ) -> _Answer:
         items = [each for each in self._everything(wanted) if isinstance(each, Item) or wanted.search_kind != "tools"]
         close = nearest(wanted.query, [shown[each] if isinstance(each, Item) else each.name for each in items])
         body: dict[str, Any] = {"results": [], "nearest": close, "servers": servers[:MOST_NAMED]}
+        if fitting:
+            body = {"mayDoThis": list(fitting.values()), **body}
         if missing:
             body["notRunning"] = missing
         if missing and wanted.server is not None:
@@ -181,7 +192,8 @@ class OwnTools:
         if notice := self._notice():
             text += f"\n{notice}"
             body["notice"] = notice
-        return f"{text}\nNot running: {missing}" if missing else text, body
+        lines = [*fitting.values(), text, *([f"Not running: {missing}"] if missing else [])]
+        return "\n".join(lines), body
 
     # describe_tools, list_servers
 

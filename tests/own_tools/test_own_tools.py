@@ -461,11 +461,63 @@ DOWN = [
 
 @pytest.mark.parametrize(("status", "said"), DOWN)
 def test_an_answer_says_which_servers_are_down_and_why(status: Status, said: str | None) -> None:
-    bench = with_servers(status)
     for query in ("read text file", "", "qqqqqqqq"):
-        text, data = bench.ask("search_tools", {"query": query})
+        text, data = with_servers(status).ask("search_tools", {"query": query})
         assert data.get("notRunning") == said
         assert text.endswith(f"\nNot running: {said}") if said else "Not running" not in text
+
+
+def test_a_server_that_is_down_is_told_of_once_until_its_reason_changes() -> None:
+    bench = with_servers(Status("x", State.FAILED, "first"))
+    said = [bench.ask("search_tools", {"query": "read"})[1].get("notRunning") for _ in range(2)]
+    bench.statuses = [Status("files", State.READY), Status("x", State.FAILED, "second")]
+    assert [*said, bench.ask("search_tools", {"query": "read"})[1]["notRunning"]] == ["x (first)", None, "x (second)"]
+
+
+DOCKER = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock"
+FITTING = [
+    # the server's status, the query, the sentence
+    pytest.param(
+        Status("github-docker", State.FAILED, f"it exited with code 125; end of its stderr: {DOCKER}"),
+        "create an issue on GitHub",
+        f'github-docker, which may do this, is not running: it exited with code 125: "{DOCKER}". Tell the user.',
+        id="the cause",
+    ),
+    pytest.param(
+        Status("memory", State.DISABLED, "it is disabled in the configuration", remedy="search-mcp enable memory"),
+        "read the knowledge graph with the memory server",
+        "memory, which may do this, is not running: it is disabled in the configuration. "
+        "Ask the user to run `search-mcp enable memory` in a terminal.",
+        id="switched off",
+    ),
+    pytest.param(
+        Status("notion", State.STARTING),
+        "qqqq notion",
+        "notion, which may do this, is not running: still starting, search again in a few seconds.",
+        id="starting",
+    ),
+    pytest.param(Status("my-mcp-server", State.FAILED, "no"), "list the servers of the mcp", None, id="words of all"),
+    pytest.param(Status("git", State.FAILED, "no"), "digit", None, id="a part of a word"),
+    pytest.param(Status("git", State.READY), "git log", None, id="it runs"),
+]
+
+
+@pytest.mark.parametrize(("status", "query", "said"), FITTING)
+def test_a_server_that_the_query_names_comes_first_if_it_does_not_run(
+    status: Status, query: str, said: str | None
+) -> None:
+    text, data = with_servers(status).ask("search_tools", {"query": query})
+    assert (text.splitlines()[0] == said) is (said is not None)
+    assert data.get("mayDoThis") == (None if said is None else [said])
+
+
+def test_a_server_with_the_best_tool_comes_first_if_it_does_not_run() -> None:
+    bench = Bench(files=FILES)
+    bench.statuses = [Status("files", State.FAILED, "it broke")]
+    text, _ = bench.ask("search_tools", {"query": "read text file"})
+    first, second, *_ = text.splitlines()
+    assert first == "files, which may do this, is not running: it broke. Tell the user."
+    assert second.startswith("1. files.read_text_file(")
 
 
 @pytest.mark.parametrize(("status", "said"), DOWN)
