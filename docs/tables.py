@@ -19,6 +19,7 @@ from search_mcp.cli.files import schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation
 from search_mcp.config.schema import Embeddings, Entry, OAuth, Search, ServerDefaults, Settings, ToolFilter, camel
+from search_mcp.pool import known_servers
 from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
@@ -47,6 +48,7 @@ def tables() -> Iterator[tuple[str, str]]:
         yield f"command {words}", _command(words, command, common)
     for client in CLIENTS:
         yield f"client {client.name}", _client(client)
+    yield "known servers", _known_servers()
 
 
 def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
@@ -123,6 +125,16 @@ def _files(client: Client, platform: str, home: str) -> str:
     places = Machine(platform, home, {}).places(client)
     paths = PureWindowsPath if platform == "win32" else PurePosixPath
     return "<br>".join(f"`{paths(place.base, place.pattern, place.name)}`" for place in places)
+
+
+def _known_servers() -> str:
+    rows = []
+    for clients, folder in (("in any folders", False), ("in the same folder", True)):
+        for source, registry in (("npm", "npm"), ("PyPI", "pypi"), ("container", "container")):
+            packages = [row.package.partition(":") for row in known_servers.rows() if row.folder is folder]
+            if names := [f"`{name}`" for found, _, name in packages if found == registry]:
+                rows.append((clients, source, ", ".join(names)))
+    return _table(("Clients", "From", "Servers"), rows)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,49 @@ class Machine:
         gateway = Gateway(self._config, world, self.pool, shared_folder=self._folder)
         async with gateway.running():
             yield Client(era, gateway)
+
+
+def filled(script: Script, placeholder: str, value: Path) -> Script:
+    """Replace a placeholder by a path, which has another name in every run."""
+    whole: Script = json.loads(json.dumps(script).replace(placeholder, value.as_posix()))
+    return whole
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What clients got: each answer as its line."""
+
+    alone: list[bytes]
+    """A client that is the only one."""
+    together: list[list[bytes]]
+    """Two clients at the same time, and then a third."""
+    processes: int
+    """How many processes of the server the two had."""
+
+
+async def compare(server: ServerConfig, script: Script, era: Era, cache: Path) -> Comparison:
+    """Play a script by one client alone, by two at the same time, and by a third after them."""
+    for _ in range(2):  # the first fills the cache, so that all others open alike
+        machine = Machine(server, cache)
+        async with machine.pool.running(), machine.client(era) as client:
+            alone = await client.play(script)
+    machine = Machine(server, cache)
+    together: list[list[bytes]] = []
+
+    async def visit() -> None:
+        async with machine.client(era) as client:
+            together.append(await client.play(script))
+            played.release()
+            await over.wait()
+
+    played, over = anyio.Semaphore(0), anyio.Event()
+    async with machine.pool.running(), anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(visit)
+        for _ in range(2):
+            await played.acquire()
+        processes = len(machine.pool.servers)
+        async with machine.client(era) as client:
+            together.append(await client.play(script))
+        over.set()
+    return Comparison(alone, together, processes)

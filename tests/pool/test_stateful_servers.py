@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from real.conversation import Era
 
-from pool.machine import Client, Machine
+from pool.machine import Client, Machine, compare
 from search_mcp.config.schema import ServerConfig
 
 CAPABILITIES: dict[str, Any] = {"roots": {}, "sampling": {}}
@@ -82,3 +82,14 @@ async def test_a_modern_server_that_keeps_the_roots_serves_each_client_its_own(e
                 answer = json.loads(again)["result"]
             assert json.loads(answer["content"][0]["text"]) == _roots(name)["roots"]
         assert len(machine.pool.servers) == 2
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
+async def test_a_comparison_finds_what_another_client_left(era: Era, tmp_path: Path) -> None:
+    server = ServerConfig(name="stub", command=sys.executable, args=(STUB,), share=True)
+    left = {"name": "stub.set", "arguments": {"page": "https://left"}}
+    script = [("tools/call", {"name": "stub.state", "arguments": {}}), ("tools/call", left)]
+    compared = await compare(server, script, era, tmp_path)
+    assert compared.processes == 1
+    assert b"https://left" not in b"".join(compared.alone[:-1])
+    assert b"https://left" in b"".join(compared.together[-1][:-1])

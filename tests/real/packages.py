@@ -193,6 +193,15 @@ def installers() -> Path:
     return _environment("installers", INSTALLERS)
 
 
+def known_server(package: str, version: str) -> Path:
+    """Install `npm:name` or `pypi:name` with the dependencies of today; return the folder of its programs."""
+    registry, _, name = package.partition(":")
+    if registry == "npm":
+        return _npm_folder("known-server", f"{name}@{version}") / "node_modules" / ".bin"
+    key = (f"{name}=={version}", f"python{sys.version_info[0]}{sys.version_info[1]}")
+    return _interpreter(_installed("known-server", key, lambda folder: _uv_venv(folder, key[0]))).parent
+
+
 def bundles() -> Path:
     """Install the official tool for MCP bundles; return the folder of its package."""
     folder = _installed("bundles", BUNDLES, lambda folder: _npm(folder, BUNDLES))
@@ -264,6 +273,13 @@ def _venv(folder: Path, packages: tuple[str, ...]) -> None:
     _run([sys.executable, "-m", "venv", str(folder)], folder, "python -m venv")
     pip = [str(_interpreter(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run([*pip, *packages], folder, f"pip install {' '.join(packages)}")
+
+
+def _uv_venv(folder: Path, package: str) -> None:
+    uv = str(installers().with_name("uv"))  # a tenth of the time of pip, and scripts that may be moved
+    _run([uv, "venv", "--quiet", "--relocatable", "--python", sys.executable, str(folder)], folder, "uv venv")
+    install = [uv, "pip", "install", "--quiet", "--python", str(_interpreter(folder)), package]
+    _run(install, folder, f"uv pip install {package}")
 
 
 def _pip_install(folder: Path, packages: tuple[str, ...], *options: str) -> None:

@@ -1,7 +1,6 @@
 """Real servers behind one pool: two clients see exactly what each of them sees alone.
 
-The clients are in this process, each with an engine of its own, and the servers are real. The same script is played by
-each client alone and then by both at the same time, and every answer is compared byte for byte.
+The clients are in this process, each with an engine of its own, and the servers are real.
 """
 
 import json
@@ -12,10 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from fork_server import ForkServer, forked
-from pool.machine import Machine, Script
+from pool.machine import Machine, Script, compare, filled
 
 from real import packages
 from real.conversation import Era
@@ -115,7 +113,9 @@ MODERN_SERVERS = {"time", "git"}
 async def test_two_clients_see_what_each_sees_alone(
     name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
-    await _compare(config, ROWS[name][1], era, files, tmp_path, is_shared=name in MODERN_SERVERS)
+    compared = await compare(config, filled(ROWS[name][1], FILES, files), era, tmp_path)
+    assert compared.together == [compared.alone] * 3
+    assert compared.processes == (1 if name in MODERN_SERVERS else 2)
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
@@ -123,14 +123,16 @@ async def test_two_clients_see_what_each_sees_alone(
 async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
     name: str, era: Era, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
-    await _compare(replace(config, share=True), ROWS[name][1], era, files, tmp_path, is_shared=True)
+    compared = await compare(replace(config, share=True), filled(ROWS[name][1], FILES, files), era, tmp_path)
+    assert compared.together == [compared.alone] * 3
+    assert compared.processes == 1
 
 
 @pytest.mark.parametrize("name", sorted(MODERN_SERVERS))
 async def test_a_legacy_client_of_a_modern_server_sees_what_it_sees_without_an_engine(
     name: str, config: ServerConfig, files: Path, tmp_path: Path
 ) -> None:
-    script: Script = json.loads(json.dumps(ROWS[name][1]).replace(FILES, files.as_posix()))
+    script = filled(ROWS[name][1], FILES, files)
     seen = []
     for is_shared in (False, True):
         machine = Machine(config, tmp_path / str(is_shared), is_shared=is_shared)
@@ -159,31 +161,3 @@ async def test_a_terminal_and_a_desktop_client_share_a_known_server_from_its_fir
         described = machine.pool.describe_sharing(server)
         assert described is not None
         assert described.startswith("shared by 2 clients: it is known to keep nothing between calls: ")
-
-
-async def _compare(
-    config: ServerConfig, script: Script, era: Era, files: Path, folder: Path, *, is_shared: bool
-) -> None:
-    filled: Script = json.loads(json.dumps(script).replace(FILES, files.as_posix()))
-    for _ in range(2):  # the first fills the cache, so that all others open alike
-        machine = Machine(config, folder)
-        async with machine.pool.running(), machine.client(era) as client:
-            alone = await client.play(filled)
-    machine = Machine(config, folder)
-    together: dict[int, list[bytes]] = {}
-
-    async def visit(number: int) -> None:
-        async with machine.client(era) as client:
-            together[number] = await client.play(filled)
-            ready.release()
-            await over.wait()
-
-    ready, over = anyio.Semaphore(0), anyio.Event()
-    async with machine.pool.running(), anyio.create_task_group() as tasks:
-        for number in range(2):
-            tasks.start_soon(visit, number)
-        for _ in range(2):
-            await ready.acquire()
-        assert len(machine.pool.servers) == (1 if is_shared else 2)
-        over.set()
-    assert together == {0: alone, 1: alone}
