@@ -39,6 +39,7 @@ TRIALS: Final[Mapping[str, Trial]] = {
     "npm:@brave/brave-search-mcp-server": _keys("BRAVE_API_KEY"),
     "npm:@circleci/mcp-server-circleci": _keys("CIRCLECI_TOKEN"),
     "npm:@elastic/mcp-server-elasticsearch": _keys("ES_API_KEY", ES_URL=_NOWHERE),
+    "npm:@gongrzhe/server-gmail-autoauth-mcp": Trial(env={"GMAIL_OAUTH_PATH": f"{FILES}/keys.json"}),
     "npm:@hubspot/mcp-server": _keys("PRIVATE_APP_ACCESS_TOKEN"),
     "npm:@modelcontextprotocol/server-github": _keys("GITHUB_PERSONAL_ACCESS_TOKEN"),
     "npm:@modelcontextprotocol/server-gitlab": _keys("GITLAB_PERSONAL_ACCESS_TOKEN"),
@@ -57,6 +58,7 @@ TRIALS: Final[Mapping[str, Trial]] = {
     "npm:@winor30/mcp-server-datadog": _keys("DATADOG_API_KEY", "DATADOG_APP_KEY"),
     "npm:airtable-mcp-server": _keys("AIRTABLE_API_KEY"),
     "npm:argocd-mcp": Trial(args=("stdio",), env={"ARGOCD_BASE_URL": _NOWHERE, "ARGOCD_API_TOKEN": "made-up"}),
+    "npm:backlog-mcp-server": _keys("BACKLOG_API_KEY", BACKLOG_DOMAIN="example.backlog.com"),
     "npm:exa-mcp-server": Trial(prompts=(("web_search_help", {}),), resources=("exa://tools/list",)),
     "npm:figma-developer-mcp": Trial(args=("--stdio",), env={"FIGMA_API_KEY": "made-up"}),
     "npm:firecrawl-mcp": _keys("FIRECRAWL_API_KEY"),
@@ -127,6 +129,8 @@ def make_files(folder: Path) -> None:
     """Make the files that the calls read."""
     (folder / "text.txt").write_text("first\nsecond ✓\n", encoding="utf-8", newline="\n")
     (folder / "main.tf").write_text('resource "aws_lambda_function" "one" {}\n', encoding="utf-8")
+    keys = {"installed": {"client_id": "made-up", "client_secret": "made-up"}}
+    (folder / "keys.json").write_text(json.dumps(keys), encoding="utf-8")
     entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["wrote ✓"]}
     (folder / "memory.jsonl").write_text(json.dumps(entity, ensure_ascii=False) + "\n", encoding="utf-8")
     words = f'<w:document xmlns:w="{_WORD}"><w:body><w:p><w:r><w:t>forty-two</w:t></w:r></w:p></w:body></w:document>'
