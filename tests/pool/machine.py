@@ -125,29 +125,31 @@ class Comparison:
     """How many processes of the server the two had."""
 
 
-async def compare(server: ServerConfig, script: Script, era: Era, cache: Path) -> Comparison:
-    """Play a script by one client alone, by two at the same time, and by a third after them."""
+async def compare(
+    server: ServerConfig, script: Script, era: Era, cache: Path, folders: Sequence[str | None] = (None, None)
+) -> Comparison:
+    """Play a script by one client alone, by two at the same time, each in its folder, and by a third after them."""
     for _ in range(2):  # the first fills the cache, so that all others open alike
         machine = Machine(server, cache)
-        async with machine.pool.running(), machine.client(era) as client:
+        async with machine.pool.running(), machine.client(era, folders[0]) as client:
             alone = await client.play(script)
     machine = Machine(server, cache)
     together: list[list[bytes]] = []
 
-    async def visit() -> None:
-        async with machine.client(era) as client:
+    async def visit(folder: str | None) -> None:
+        async with machine.client(era, folder) as client:
             together.append(await client.play(script))
             played.release()
             await over.wait()
 
     played, over = anyio.Semaphore(0), anyio.Event()
     async with machine.pool.running(), anyio.create_task_group() as tasks:
-        for _ in range(2):
-            tasks.start_soon(visit)
+        for folder in folders:
+            tasks.start_soon(visit, folder)
         for _ in range(2):
             await played.acquire()
         processes = len(machine.pool.servers)
-        async with machine.client(era) as client:
+        async with machine.client(era, folders[0]) as client:
             together.append(await client.play(script))
         over.set()
     return Comparison(alone, together, processes)

@@ -80,7 +80,8 @@ async def test_clients_of_a_known_server_get_what_each_gets_alone(
 ) -> None:
     row, trial = ROWS[package], TRIALS[package]
     script = _script(trial, files)
-    compared = await compare(_entry(row, trial, files), script, ERAS[era], tmp_path)
+    folders = (str(files), str(files) if row.folder else str(tmp_path))
+    compared = await compare(_entry(row, trial, files), script, ERAS[era], tmp_path, folders)
     assert compared.together == [compared.alone] * 3
     assert compared.processes == 1
     listed, *others = [json.loads(line) for line in compared.alone[-len(script) :]]
