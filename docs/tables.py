@@ -129,17 +129,12 @@ def _files(client: Client, platform: str, home: str) -> str:
 
 def _known_servers() -> str:
     rows = []
-    for clients, keeps_state, folder in (
-        ("shared in any folders", False, False),
-        ("shared in the same folder", False, True),
-        ("one for each client", True, True),
-    ):
+    for clients, folder in (("in any folders", False), ("in the same folder", True)):
         for source, registry in (("npm", "npm"), ("PyPI", "pypi"), ("container", "container")):
-            found = [row for row in known_servers.rows() if (row.keeps_state, row.folder) == (keeps_state, folder)]
-            packages = [row.package.partition(":") for row in found]
-            if names := [f"`{name}`" for of, _, name in packages if of == registry]:
+            packages = [row.package.partition(":") for row in known_servers.rows() if row.folder is folder]
+            if names := [f"`{name}`" for found, _, name in packages if found == registry]:
                 rows.append((clients, source, ", ".join(names)))
-    return _table(("", "From", "Servers"), rows)
+    return _table(("Clients", "From", "Servers"), rows)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
 """Servers that are known to keep nothing between calls: their answers to one client do not depend on another.
 
-`known_servers.json` has a row for each package whose source was read; a few rows are about servers that keep state. An
-entry is matched by its command and arguments as people write them. A source of the package, or an option, that could
-change which code runs is no match. Loaded only where clients share servers.
+`known_servers.json` has a row for each package whose source was read. An entry is matched by its command and arguments
+as people write them. A source of the package, or an option, that could change which code runs is no match. Loaded only
+where clients share servers.
 """
 
 import posixpath
@@ -32,8 +32,6 @@ class KnownServer(Struct, frozen=True):
     """The module that `python -m` runs, if there is one."""
     program: str = ""
     """The name of its program, if it differs from the package's."""
-    keeps_state: bool = False
-    """Whether it keeps state between calls, although it speaks a revision that forbids that."""
 
     @property
     def runs(self) -> str:

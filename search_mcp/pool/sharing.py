@@ -52,8 +52,6 @@ def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, re
         return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
-    if known is not None and known.keeps_state:
-        return Sharing(is_shared=False, why=f"it is known to keep state between calls: {known.why}")
     evidence = _evidence(config, known, era, record)
     if evidence is not None:
         return Sharing(is_shared=True, why=evidence)

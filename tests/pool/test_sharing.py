@@ -79,14 +79,6 @@ def test_evidence_about_a_known_server(
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
-@pytest.mark.parametrize("era", [None, *Era])
-def test_a_server_that_is_known_to_keep_state_is_not_shared(era: Era | None) -> None:
-    known = replace(KNOWN, keeps_state=True, why="it remembers")
-    judged = judge(LOCAL, known, era, SharingRecord())
-    assert (judged.is_shared, judged.why) == (False, "it is known to keep state between calls: it remembers")
-    assert judge(replace(LOCAL, share=True), known, era, SharingRecord()).is_shared
-
-
 STARTED_BEFORE = "it was started before its revision was known; clients that connect from now on share one"
 
 

@@ -19,7 +19,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.pool.known_servers import KnownServer, find, rows
 
 ERAS = {"legacy": Era("2025-11-25", {}), "modern": Era("2026-07-28", {})}
-ROWS = {row.package: row for row in rows() if not row.keeps_state}
+ROWS = {row.package: row for row in rows()}
 LISTS = ("tools", "prompts", "resources", "resources/templates")
 EVERY_RUN = {
     "npm:@modelcontextprotocol/server-memory",
@@ -62,8 +62,7 @@ def _script(trial: Trial, files: Path) -> Script:
 
 
 def test_each_row_is_tried() -> None:
-    assert [*ROWS] == [*TRIALS]
-    assert [row.package for row in rows()] == sorted({row.package for row in rows()})
+    assert [*ROWS] == [row.package for row in rows()] == [*TRIALS] == sorted(TRIALS)
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.package)
@@ -90,16 +89,3 @@ async def test_clients_of_a_known_server_get_what_each_gets_alone(
     assert any(name.startswith("alpha.") for name in tools)
     assert tools >= {f"alpha.{name}" for name, _ in trial.calls}
     assert not any("error" in each for each in others[len(LISTS) - 1 :])
-
-
-@pytest.mark.figures
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_known_server_that_keeps_state_keeps_it_for_each_client(era: str, files: Path, tmp_path: Path) -> None:
-    row = next(row for row in rows() if row.package == "pypi:mcp-server-motherduck")
-    trial = Trial(
-        calls=(("list_tables", {"database": "memory"}), ("execute_query", {"sql": "create table mine as select 42"})),
-        args=("--db-path", ":memory:", "--read-write"),
-    )
-    compared = await compare(_entry(row, trial, files), _script(trial, files), ERAS[era], tmp_path)
-    assert compared.together == [compared.alone] * 3
-    assert compared.processes == 2
