@@ -139,16 +139,6 @@ class Supervisor:
         if not self._is_lazy or not self._known.is_complete:
             self._availability.wanted.set()
 
-    def reopen(self, opening: Opening) -> bool:
-        """Start it anew with another opening; return false if it has calls or does not run."""
-        dialect = self._availability.dialect
-        if dialect is None or dialect.has_calls():
-            return False
-        self.open(opening)
-        self._restarts.era = None
-        self.restart()
-        return True
-
     def note_session(self) -> None:
         """Record, for later starts, whether a remote server has a session on its present connection."""
         connection = self._availability.connection

@@ -173,5 +173,3 @@ class Opening(Struct, frozen=True):
     admit_question: Callable[[Ask, Call | None], None] = lambda _ask, _call: None
     """Called before a legacy server's question is asked, with the call it belongs to, or `None` if it belongs to no
     single call; raises a `WireError` to refuse it."""
-    note_unasked: Callable[[], None] = lambda: None
-    """Called when a modern server could not ask the client, because it tried as only a legacy server can."""

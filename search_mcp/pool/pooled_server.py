@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
 """Time that a shared server runs on without a client; a lazy server may be idle as long."""
-ASKS_AS_BEFORE = "it asks its client in a way that only older revisions have"
 
 
 class PooledServer:
@@ -51,8 +50,6 @@ class PooledServer:
         """The digest by which new clients find it; `None` if no new client may get it."""
         self.opening: Opening | None = None
         """The opening that it was started with; `None` before."""
-        self.legacy_opening: Opening | None = None
-        """The opening of its legacy client, if it is asked for the modern era nevertheless."""
         self.was_shared = False
         """Whether it has, or had, more than one client."""
         self.predecessors: list[PooledServer] = []
@@ -87,19 +84,12 @@ class PooledServer:
         return sharing.judge(self.config, self.known, self.supervisor.era, self.supervisor.sharing)
 
     def adapted(self, opening: Opening) -> Opening:
-        """Return how it is opened for such a client where clients share servers, as far as is known before its start.
-
-        A server that may become shared is asked for the modern era first, in which it can keep nothing.
-        """
+        """Return how it is opened for such a client in a pool of several, as far as is known before its start."""
         if self.config.share is False:
             return opening
-        self.supervisor.recall(sharing.FOR_ANY_CLIENT)
-        if self.judge().is_shared:
-            return sharing.FOR_ANY_CLIENT
-        if self.supervisor.sharing.private_because:
-            return opening
-        self.legacy_opening = opening if opening.era is Era.LEGACY else None
-        return replace(opening, era=Era.MODERN)
+        for_any = sharing.for_any_client(self.config, self.known)
+        self.supervisor.recall(for_any)
+        return for_any if self.judge().is_shared else opening
 
     def decide(self, key: bytes | None) -> None:
         """Decide, before its start, whether other clients may use it; they find it by the key."""
@@ -112,7 +102,7 @@ class PooledServer:
         self.supervisor.open(self._observed(opening))
 
     def _observed(self, opening: Opening) -> Opening:
-        return replace(opening, admit_question=self._admit_question, note_unasked=self._note_unasked)
+        return replace(opening, admit_question=self._admit_question)
 
     async def run(self) -> None:
         """Run it until its last client has left, after the servers that it replaces."""
@@ -210,19 +200,6 @@ class PooledServer:
         # A modern server is given the roots of the client of the call, with the call.
         if ask is Ask.ROOTS and self.is_shared and self.supervisor.era is not Era.MODERN:
             raise invalid_request("Invalid Request: several clients share this server, so it gets no roots")
-
-    def _note_unasked(self) -> None:
-        """Record that the server can ask in older revisions only; unless clients share it, open it in one of these."""
-        log.warning("! %s: %s", self.config.name, ASKS_AS_BEFORE)
-        self.supervisor.note_private(ASKS_AS_BEFORE)
-        self._close_if_private()
-        if not self.is_shared:
-            self._later(0, self._reopen)  # the call is answered first
-
-    def _reopen(self) -> None:
-        """Start it anew in the era of its client, unless calls are in progress; at most once."""
-        if self.legacy_opening is not None and self.supervisor.reopen(self._observed(self.legacy_opening)):
-            self.legacy_opening = None
 
     def _close_if_private(self) -> None:
         """Give the server to no new client if it must not be shared, as far as is known now."""

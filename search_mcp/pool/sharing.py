@@ -29,9 +29,7 @@ _PLACES_AND_LANGUAGE: Final = re.compile("PATH|LANG|LANGUAGE|LC_.*").fullmatch
 once its program is found."""
 ONE_FOR_EACH = "one for each client"
 """The beginning of the description of a server that is not shared."""
-KEEPS_NOTHING = f"it speaks {names.MODERN[0]}, in which a server keeps nothing between calls"
-"""The reason why clients share a server of the modern era."""
-SHARED_LATER = "it was started before its revision was known; clients that connect from now on share one"
+SHARED_LATER = "it was opened before it was known to have no session; clients that connect from now on share one"
 
 
 class Sharing(Struct, frozen=True):
@@ -41,35 +39,38 @@ class Sharing(Struct, frozen=True):
     why: str
 
 
-FOR_ANY_CLIENT: Final = Opening(Era.MODERN, names.MODERN[0], asking.OF_ANY_CLIENT, None)
-"""How a server is opened that clients share. It has no client to ask outside of calls."""
 UNKNOWN: Final = Sharing(is_shared=False, why="it has not answered yet")
 
 
+def for_any_client(config: ServerConfig, known: "KnownServer | None") -> Opening:
+    """Return how a server is opened that clients share; it has no client to ask outside of calls.
+
+    One that is shared because its entry says so may ask its client, and be written for revisions in which a server asks
+    by requests: a library that answers in all revisions cannot ask so in the newest one.
+    """
+    if config.remote is None and known is None:
+        return Opening(Era.LEGACY, names.LEGACY[0], asking.OF_ANY_CLIENT, None)
+    return Opening(Era.MODERN, names.MODERN[0], asking.OF_ANY_CLIENT, None)
+
+
 def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, record: SharingRecord) -> Sharing:
-    """Decide from what is known whether clients may share a server; `era` is `None` if it was never opened."""
+    """Decide from what is known whether clients may share a server; `era` is `None` if it was never opened.
+
+    That a local server speaks the newest revision is no evidence. "Servers MUST NOT rely on prior requests over the
+    same connection" (basic/index of 2026-07-28), but libraries let every server speak it, also one with a database or a
+    browser for one client.
+    """
     if config.share is not None:
         return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
-    evidence = _evidence(config, known, era, record)
-    if evidence is not None:
-        return Sharing(is_shared=True, why=evidence)
-    if era is None:
-        return UNKNOWN
-    is_set = config.protocol in names.LEGACY
-    revision = f"its entry sets {config.protocol}, and it" if is_set else f"it does not speak {names.MODERN[0]} and"
-    return Sharing(is_shared=False, why=f'{revision} is not known to keep nothing; "share": true changes that')
-
-
-def _evidence(config: ServerConfig, known: "KnownServer | None", era: Era | None, record: SharingRecord) -> str | None:
-    """Return why a server keeps nothing between calls, if that is known."""
     if known is not None:
-        return f"it is known to keep nothing between calls: {known.why}"
-    if era is Era.MODERN:
-        # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return KEEPS_NOTHING
-    return "it is remote and has no session" if config.remote is not None and not record.has_session else None
+        return Sharing(is_shared=True, why=f"it is known to keep nothing between calls: {known.why}")
+    if config.remote is not None and (era is Era.MODERN or not record.has_session):
+        return Sharing(is_shared=True, why="it is remote and has no session")
+    if config.remote is not None and era is None:
+        return UNKNOWN
+    return Sharing(is_shared=False, why='it is not known to keep nothing between calls; "share": true changes that')
 
 
 def describe(decided: Sharing, now: Sharing, clients: int, processes: int, shared: int) -> str | None:

@@ -38,7 +38,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
-from search_mcp.pool.sharing import KEEPS_NOTHING, ONE_FOR_EACH
+from search_mcp.pool.sharing import ONE_FOR_EACH
 from search_mcp.wire import payload, structs
 
 SCREENS = Path(__file__).parent / "screens"
@@ -125,13 +125,16 @@ def test_check_reports_what_another_client_got_only_if_it_is_changed(capsys: pyt
     assert f"{changed} `search-mcp check everything` shows" in told(b"{}", pin_tools=True)
 
 
-NOT_KNOWN = f'{ONE_FOR_EACH}: it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+NOT_KNOWN = f'{ONE_FOR_EACH}: it is not known to keep nothing between calls; "share": true changes that'
 
 
 def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     modern = ServerCapabilities("2026-07-28", Era.MODERN, frozenset())
     changes: dict[str, dict[str, Any]] = {
-        "time": {"capabilities": modern, "sharing": f"shared by 3 clients: {KEEPS_NOTHING}"},
+        "time": {
+            "capabilities": modern,
+            "sharing": "shared by 3 clients: it is known to keep nothing between calls: it reads the clock",
+        },
         "git": {"sharing": f'{ONE_FOR_EACH}: "share" is false'},
         "filesystem": {"sharing": NOT_KNOWN},
         "linear": {},

@@ -18,7 +18,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -45,6 +45,7 @@ from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.gateway import Gateway
+from search_mcp.pool.known_servers import KnownServer
 from search_mcp.pool.pool import Pool
 from search_mcp.results.kept_results import KeptFiles, KeptResults
 from search_mcp.results.process_results import ProcessResults
@@ -56,6 +57,21 @@ Answer = TypeVar("Answer")
 POOLED = "SEARCH_MCP_POOLED" in os.environ
 """Whether the servers of every test are those of a pool; by default, only in tests that say so."""
 CONFIGURATION_FOLDER = "/home/test/config"
+
+
+KEEPS_NOTHING = KnownServer("pypi:alpha", "1", "it is modern", folder=True)
+
+
+class KnowingPool(Pool):
+    """A pool of several clients in which modern servers are known to keep nothing between calls."""
+
+    def __init__(self, backs: Mapping[str, Back]) -> None:
+        super().__init__(is_shared=True)
+        self._backs = backs
+
+    def _known(self, config: ServerConfig) -> KnownServer | None:
+        back = self._backs.get(config.name)
+        return KEEPS_NOTHING if back is not None and back.is_modern else None
 
 
 class Pair:
@@ -372,7 +388,7 @@ class Pair:
         faces: list[Face] = []
 
         def start() -> None:  # inside a running loop, as in production
-            self.pool = Pool(is_shared=self.is_pooled)
+            self.pool = KnowingPool(self.backs) if self.is_pooled else Pool()
             self.gateway = self._gateway(world, self.profile)
             face = Face(self.gateway, self.front.hear, 1 << 20)
             faces.append(face)

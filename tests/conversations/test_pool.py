@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from conversations.back import exits
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
+from conversations.pair import KEEPS_NOTHING as ROW
 from conversations.words import (
     CAPABILITIES,
     CLIENT_INFO,
@@ -26,9 +26,9 @@ from conversations.words import (
     text,
 )
 from search_mcp.pool.pooled_server import LINGER_SECONDS
-from search_mcp.pool.sharing import KEEPS_NOTHING, SHARED_LATER
 from search_mcp.pool.turns import WINDOW
 
+KEEPS_NOTHING = f"it is known to keep nothing between calls: {ROW.why}"
 ANY_CLIENT: Json = {
     "elicitation": {"form": {}, "url": {}},
     "sampling": {"tools": {}},
@@ -115,9 +115,7 @@ def test_clients_do_not_share_a_server_if_its_entry_forbids_it(pool: Pair) -> No
 
 
 @modern
-@pytest.mark.parametrize(
-    "world", [{"variables": {"LANG": "C"}}, {"folder": "/elsewhere"}, {"home": "/home/other"}], ids=str
-)
+@pytest.mark.parametrize("world", [{"variables": {"TZ": "UTC"}}, {"folder": "/elsewhere"}], ids=str)
 def test_clients_do_not_share_a_server_that_is_started_differently(pool: Pair, world: Json) -> None:
     assert pool.each_calls(*_two(pool, **world)) == [1000, 1001]
 
@@ -199,31 +197,6 @@ def test_clients_that_open_during_its_start_share_a_server(pool: Pair) -> None:
     pool.after(5)
     assert len(pool.alpha.channels) == 1
     _serves(pool, calls)
-
-
-def test_clients_share_a_modern_server_from_its_second_start_on(tmp_path: Path) -> None:
-    with Pair(MODERN, MODERN) as pair:
-        pair.is_pooled = True
-        pair.remembers_in(tmp_path)
-        first, second = _two(pair)
-        assert _sharing(first) == ["one for each client", SHARED_LATER]
-        assert pair.each_calls(first, second, _joins(pair)) == [1000, 1001, 1001]
-
-
-def test_a_server_that_is_legacy_against_expectation_is_given_to_no_more_clients(tmp_path: Path) -> None:
-    with Pair(MODERN, MODERN) as pair:
-        pair.is_pooled = True
-        pair.was_here_before(tmp_path)
-        pair.alpha.revision = NEWEST_LEGACY
-        pair.alpha.starts_slowly(2)
-        first = pair.front
-        first.asks("tools/list").result()
-        second = pair.joined_by(MODERN)
-        second.asks("tools/list").result()
-        pair.after(5)
-        third = _joins(pair)
-        pair.after(20)
-        assert pair.each_calls(first, second, third) == [1000, 1000, 1001]
 
 
 # What each notices
@@ -369,16 +342,6 @@ def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing
 # The era in which a server is asked for first
 
 
-def test_a_new_server_is_asked_for_the_modern_era_first(pair: Pair) -> None:
-    pair.is_pooled = True
-    pair.front.opens(sampling={})
-    opened = [said for said in pair.alpha.heard if said.method in ("server/discover", "initialize")]
-    assert [said.method for said in opened] == ["server/discover", *(["initialize"] * (not pair.alpha.is_modern))]
-    assert opened[0].meta[CAPABILITIES] == {"sampling": {}}, "it is the client's own"
-    if not pair.alpha.is_modern:
-        assert opened[1].params["protocolVersion"] == NEWEST_LEGACY
-
-
 @pytest.mark.parametrize("pair", [("2025-03-26", "2025-03-26")], indirect=True)
 def test_a_legacy_server_of_one_client_is_opened_in_the_revision_of_the_client(pair: Pair) -> None:
     pair.is_pooled = True
@@ -396,96 +359,6 @@ def test_it_is_not_asked_for_the_modern_era_if_its_entry_says_so(pool: Pair, con
     pool.alpha.heard.clear()
     pool.front.opens()
     assert pool.alpha.methods()[0] == "initialize"
-
-
-@legacy
-def test_a_legacy_server_is_asked_for_the_modern_era_once_a_day(pool: Pair) -> None:
-    assert pool.alpha.heard == []
-    pool.front.opens()
-    assert pool.alpha.methods()[0] == "initialize"
-    pool.after(2 * 86_400)
-    pool.comes_back()
-    pool.front.opens()
-    assert pool.alpha.methods()[0] == "server/discover"
-
-
-def test_a_server_that_exits_when_it_is_asked_for_the_modern_era_is_started_again(tmp_path: Path) -> None:
-    with Pair(NEWEST_LEGACY, NEWEST_LEGACY) as pair:
-        pair.is_pooled = True
-        pair.remembers_in(tmp_path)
-        pair.alpha.on("server/discover", exits)
-        pair.front.opens()
-        assert len(pair.alpha.channels) == 2
-        assert "alpha.echo" in names(pair.front.tools)
-        pair.comes_back()
-        pair.front.opens()
-        assert len(pair.alpha.channels) == 1
-
-
-REFUSED = {
-    "python": "Cannot send 'elicitation/create': this transport context has no back-channel for server-initiated "
-    "requests.",
-    "typescript": "Server-to-client requests are not available on protocol revision 2026-07-28: 'elicitation/create' "
-    "cannot be sent",
-}
-
-
-@pytest.mark.parametrize("is_error", [False, True], ids=["result", "error"])
-@pytest.mark.parametrize("words", REFUSED.values(), ids=list(REFUSED))
-def test_a_server_that_can_ask_in_older_revisions_only_is_opened_in_such_a_one(
-    tmp_path: Path, words: str, is_error: bool
-) -> None:
-    """A server that was written for an older revision, with a library that serves both eras."""
-    with Pair(NEWEST_LEGACY, MODERN) as pair:
-        pair.is_pooled = True
-        pair.remembers_in(tmp_path)
-        pair.alpha.is_dual = True
-        pair.front.opens(elicitation={})
-        call, served = pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")
-        if is_error:
-            served.fails(-32600, words)
-            call.fails(-32000)
-        else:
-            served.returns(text(words, isError=True))
-            call.gets(text(words, isError=True))
-        pair.after(1)
-        assert pair.alpha.methods()[-3:] == ["initialize", "notifications/initialized", "tools/list"]
-        assert _sharing(pair.front) == [
-            "one for each client",
-            "it asks its client in a way that only older revisions have",
-        ]
-        pair.alpha.revision = MODERN
-        pair.comes_back()
-        pair.front.opens(elicitation={})
-        assert pair.alpha.methods()[0] == "initialize"
-
-
-def test_a_server_that_can_ask_in_no_revision_is_started_anew_once(tmp_path: Path) -> None:
-    with Pair(NEWEST_LEGACY, MODERN) as pair:
-        pair.is_pooled = True
-        pair.remembers_in(tmp_path)
-        pair.front.opens(elicitation={})
-        for _ in range(3):
-            call, served = pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")
-            served.returns(text(REFUSED["python"], isError=True))
-            call.gets(text(REFUSED["python"], isError=True))
-            pair.after(1)
-        assert len(pair.alpha.channels) == 2
-
-
-def test_a_server_that_can_ask_in_older_revisions_only_finishes_the_calls_in_progress(tmp_path: Path) -> None:
-    with Pair(NEWEST_LEGACY, MODERN) as pair:
-        pair.is_pooled = True
-        pair.remembers_in(tmp_path)
-        pair.alpha.is_dual = True
-        pair.front.opens(elicitation={})
-        calls = [(pair.front.calls("alpha.echo"), pair.alpha.is_called("echo")) for _ in range(2)]
-        for call, served in calls:
-            assert len(pair.alpha.channels) == 1
-            served.returns(text(REFUSED["python"], isError=True))
-            call.gets(text(REFUSED["python"], isError=True))
-            pair.after(1)
-        assert len(pair.alpha.channels) == 2
 
 
 # Reports
@@ -509,7 +382,7 @@ def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
 
 @modern
 def test_list_servers_says_that_a_shared_server_has_two_processes(pool: Pair) -> None:
-    first, second = _two(pool, variables={"LANG": "C"})
+    first, second = _two(pool, variables={"TZ": "UTC"})
     assert _sharing(first) == _sharing(second) == ["shared by the clients with the same folder and variables"]
 
 
@@ -527,7 +400,7 @@ def test_two_processes_that_wait_for_a_client_say_that_they_are_two(pool: Pair) 
 @legacy
 def test_list_servers_says_why_a_server_is_not_shared(pool: Pair) -> None:
     first, second = _two(pool)
-    why = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+    why = 'it is not known to keep nothing between calls; "share": true changes that'
     assert _sharing(first) == _sharing(second) == ["one for each client", why]
 
 
@@ -546,12 +419,12 @@ def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
 @modern
 def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> None:
     pool.with_server("beta", MODERN, share=False)
-    first, second = _two(pool, variables={"LANG": "C"})
+    first, second = _two(pool, variables={"TZ": "UTC"})
     assert _running(pool) == 2
     pool.left_by(second)
     assert _running(pool) == 2
     pool.after(LINGER_SECONDS - 1)
-    third = _joins(pool, variables={"LANG": "C"})
+    third = _joins(pool, variables={"TZ": "UTC"})
     assert pool.each_calls(first, third) == [1000, 1001]
     pool.left_by(third)
     pool.after(LINGER_SECONDS + 1)
@@ -560,7 +433,7 @@ def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> Non
 
 @modern
 def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: Pair) -> None:
-    _, second = _two(pool, variables={"LANG": "C"})
+    _, second = _two(pool, variables={"TZ": "UTC"})
     pool.left_by(second)
     pool.alpha.channels[1].exit(1, "")
     pool.after(60)

@@ -25,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import Implementation, jsonrpc_message_adapter
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from interaction.exceptions import EXPECTED, EXPECTED_IF_SHARED
+from interaction.exceptions import EXPECTED
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
@@ -304,8 +304,7 @@ def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Allow a long wait on a loaded machine, and a short one for an expected failure."""
     revision = request.node.callspec.params["connect"][1]
     if hasattr(request.module, "anyio"):
-        failing = EXPECTED_IF_SHARED if request.config.getoption("--shared") else EXPECTED
-        expected = f"{request.node.originalname} [{revision}]" in failing
+        expected = f"{request.node.originalname} [{revision}]" in EXPECTED
         monkeypatch.setattr(request.module, "anyio", Patient(IMPATIENCE if expected else PATIENCE))
 
 

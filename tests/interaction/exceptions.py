@@ -1,8 +1,4 @@
-"""Tests of the suite that fail with search-mcp, each with the sentence of its contract that is the reason.
-
-In a shared engine, a legacy client's server is opened in the modern era if it speaks that. The servers of the suite
-speak both, with handlers that were written for one of them, so more legacy tests fail: those of `WRITTEN_FOR_LEGACY`.
-"""
+"""Tests of the suite that fail with search-mcp, each with the sentence of its contract that is the reason."""
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 
@@ -87,50 +83,3 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 EXPECTED = {
     f"{test} [{revision}]" for tests in EXCEPTIONS.values() for test, which in tests.items() for revision in which
 }
-
-WRITTEN_FOR_LEGACY: dict[str, tuple[str, ...]] = {
-    # what such a server cannot do in the modern era: tests
-    # After the first failure, it is opened in the client's era: `conversations/test_pool.py`.
-    "it sends no request to the client": (
-        "test_a_tool_rejected_with_url_elicitation_required_succeeds_on_retry_after_completion",
-        "test_abandoned_server_request_cancels_the_client_callback",
-        "test_accepted_elicitation_content_that_violates_the_schema_reaches_the_handler_unchanged",
-        "test_array_content_result_for_a_tool_free_request_surfaces_as_a_validation_error",
-        "test_create_message_callback_error",
-        "test_create_message_request_with_audio_content_reaches_callback",
-        "test_create_message_request_with_image_content_reaches_callback",
-        "test_create_message_result_with_audio_content_returns_to_handler",
-        "test_create_message_result_with_image_content_returns_to_handler",
-        "test_create_message_round_trip",
-        "test_create_message_with_list_valued_message_content_reaches_callback",
-        "test_elicit_form_cancel_returns_no_content",
-        "test_elicit_form_decline_returns_no_content",
-        "test_elicit_form_schema_with_every_primitive_and_enum_type_reaches_the_callback_as_sent",
-        "test_elicit_form_with_a_nested_schema_is_forwarded_unchanged",
-        "test_elicit_url_cancel_returns_no_content",
-        "test_elicit_url_decline_returns_no_content",
-        "test_elicitation_complete_notification_carries_the_elicited_id_back_to_the_client",
-        "test_list_roots_callback_error_surfaces_to_the_handler",
-        "test_list_roots_empty",
-        "test_list_roots_round_trip",
-        "test_server_ping_returns_empty_result",
-    ),
-    # A client that lists again gets the change: lists of this era say how long they are fresh.
-    "it announces changes only on a stream that asked for them, for which these handlers do nothing": (
-        "test_prompt_list_changed_notification",
-        "test_resource_list_changed_notification",
-        "test_resource_updated_notification_reaches_client",
-        "test_tool_list_changed_notification",
-    ),
-    "it asks for the roots when it needs them, and is not told that they changed": (
-        "test_roots_list_changed_reaches_server_handler",
-    ),
-    "the SDK does not tell a client of this era what a handler raised": (
-        "test_call_tool_uncaught_exception_becomes_error_response",
-        "test_get_prompt_with_a_missing_required_argument_is_an_error",
-        "test_get_prompt_with_a_wrong_type_argument_is_rejected_before_the_function_runs",
-    ),
-    "every request carries version and capabilities": ("test_request_meta_reaches_handler",),
-}
-
-EXPECTED_IF_SHARED = EXPECTED | {f"{test} [{LEGACY}]" for tests in WRITTEN_FOR_LEGACY.values() for test in tests}

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from real import packages
 
-from interaction.exceptions import EXPECTED, EXPECTED_IF_SHARED
+from interaction.exceptions import EXPECTED
 
 SECONDS = 300  # for one part; it takes about 10 s on two cores, mostly waiting in tests that are expected to fail
 PARTS = 2
@@ -31,18 +31,14 @@ def test_the_suite_passes_directly(tmp_path: Path) -> None:
     assert len(outcomes) > 200
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"), [((), EXPECTED), (("--shared",), EXPECTED_IF_SHARED)], ids=["alone", "shared"]
-)
-def test_through_search_mcp_only_the_explained_tests_fail(
-    options: tuple[str, ...], expected: set[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("options", [(), ("--shared",)], ids=["alone", "shared"])
+def test_through_search_mcp_only_the_explained_tests_fail(options: tuple[str, ...], tmp_path: Path) -> None:
     with ThreadPoolExecutor(PARTS) as pool:
         parts = pool.map(lambda part: run(tmp_path / f"{part}.xml", f"--part={part}/{PARTS}", *options), range(PARTS))
         outcomes = [outcome for part in parts for outcome in part]
     failed = {test for test, passed in outcomes if not passed}
-    assert sorted(failed - expected) == []
-    assert sorted(expected - failed) == [], "these pass: remove them from the exceptions"
+    assert sorted(failed - EXPECTED) == []
+    assert sorted(EXPECTED - failed) == [], "these pass: remove them from the exceptions"
     assert len(outcomes) > 200
 
 

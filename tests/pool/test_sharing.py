@@ -19,9 +19,7 @@ from search_mcp.wire.structs import replace
 LOCAL = ServerConfig(name="alpha", command=sys.executable, args=("-m", "alpha"), env={"TOKEN": "x"})
 REMOTE = ServerConfig(name="alpha", command="", remote=Remote(url="https://example.com/mcp"))
 NO_SESSION = SharingRecord(has_session=False)
-KEEPS_NOTHING = "it speaks 2026-07-28, in which a server keeps nothing between calls"
-LEGACY = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
-SET = 'its entry sets 2025-11-25, and it is not known to keep nothing; "share": true changes that'
+OWN = 'it is not known to keep nothing between calls; "share": true changes that'
 KNOWN = KnownServer("pypi:alpha", "1", "it forgets", folder=False)
 YES, NO = Sharing(is_shared=True, why="it is so"), Sharing(is_shared=False, why="it is not")
 ASKED = SharingRecord("it asks for roots", has_session=False)
@@ -30,25 +28,10 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
 @pytest.mark.parametrize(
     ("config", "era", "record", "is_shared", "why"),
     [
-        (
-            LOCAL,
-            Era.MODERN,
-            SharingRecord(),
-            True,
-            KEEPS_NOTHING,
-        ),
-        (LOCAL, Era.LEGACY, SharingRecord(), False, LEGACY),
-        (replace(LOCAL, protocol="2025-11-25"), Era.LEGACY, SharingRecord(), False, SET),
-        (LOCAL, None, SharingRecord(), False, "it has not answered yet"),
-        (LOCAL, Era.LEGACY, NO_SESSION, False, LEGACY),
-        (
-            REMOTE,
-            Era.MODERN,
-            SharingRecord(),
-            True,
-            KEEPS_NOTHING,
-        ),
-        (REMOTE, Era.LEGACY, SharingRecord(), False, LEGACY),
+        *((LOCAL, era, record, False, OWN) for era in (None, *Era) for record in (SharingRecord(), NO_SESSION)),
+        (REMOTE, Era.MODERN, SharingRecord(), True, "it is remote and has no session"),
+        (REMOTE, Era.LEGACY, SharingRecord(), False, OWN),
+        (REMOTE, None, SharingRecord(), False, "it has not answered yet"),
         (REMOTE, Era.LEGACY, NO_SESSION, True, "it is remote and has no session"),
         (REMOTE, None, NO_SESSION, True, "it is remote and has no session"),
         (REMOTE, Era.LEGACY, ASKED, False, "it asks for roots"),
@@ -79,7 +62,7 @@ def test_evidence_about_a_known_server(
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
-STARTED_BEFORE = "it was started before its revision was known; clients that connect from now on share one"
+STARTED_BEFORE = "it was opened before it was known to have no session; clients that connect from now on share one"
 
 
 @pytest.mark.parametrize(

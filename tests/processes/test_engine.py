@@ -595,7 +595,7 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         (engine,) = json.loads(client.types("engine", "status", "--json").stdout)["engines"]
         (shown,) = engine["clients"]
         (server,) = shown["servers"]
-        why = 'it does not speak 2026-07-28 and is not known to keep nothing; "share": true changes that'
+        why = 'it is not known to keep nothing between calls; "share": true changes that'
         assert server == {"name": "one", "state": "ready", "sharing": f"one for each client: {why}"}
         assert (shown["name"], shown["pid"]) == ("a client", os.getpid())
         assert shown["config"] == engine["config"] == str(home.config)

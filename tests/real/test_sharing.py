@@ -104,8 +104,6 @@ ROWS: dict[str, tuple[Callable[[Path], ServerConfig], Script]] = {
     ),
     "memory": (memory, calls("memory", ("read_graph", {}), ("search_nodes", {"query": "✓"}))),
 }
-MODERN_SERVERS = {"time", "git"}
-"""Servers that speak the modern era; the others are legacy."""
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
@@ -115,7 +113,7 @@ async def test_two_clients_see_what_each_sees_alone(
 ) -> None:
     compared = await compare(config, filled(ROWS[name][1], FILES, files), era, tmp_path)
     assert compared.together == [compared.alone] * 3
-    assert compared.processes == (1 if name in MODERN_SERVERS else 2)
+    assert compared.processes == 2
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
@@ -126,19 +124,6 @@ async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
     compared = await compare(replace(config, share=True), filled(ROWS[name][1], FILES, files), era, tmp_path)
     assert compared.together == [compared.alone] * 3
     assert compared.processes == 1
-
-
-@pytest.mark.parametrize("name", sorted(MODERN_SERVERS))
-async def test_a_legacy_client_of_a_modern_server_sees_what_it_sees_without_an_engine(
-    name: str, config: ServerConfig, files: Path, tmp_path: Path
-) -> None:
-    script = filled(ROWS[name][1], FILES, files)
-    seen = []
-    for is_shared in (False, True):
-        machine = Machine(config, tmp_path / str(is_shared), is_shared=is_shared)
-        async with machine.pool.running(), machine.client(LEGACY) as client:
-            seen.append(await client.play(script))
-    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("protocol", ["auto", "2025-11-25"])

@@ -20,7 +20,6 @@ from search_mcp.model.servers import LogMessage, News, Opening, ResourceUpdated,
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Request, RequestFailure
-from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.peer import Peer, RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
@@ -29,12 +28,6 @@ log = logging.getLogger(__name__)
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Bounds of the delay before an ended subscription is opened again, in seconds; less than reading a list may take."""
 
-_COULD_NOT_ASK = (
-    "no back-channel for server-initiated requests",  # the Python SDK
-    "Server-to-client requests are not available",  # the TypeScript SDK
-)
-"""Words of a call's error whose server tried to send a request to the client. The SDKs serve both eras, and a server
-that was written for the legacy one works in the modern one, except for its questions."""
 _TRUE = Raw(b"true")
 
 _BEGINS = frozenset({Action.SUBSCRIBE, Action.FOLLOW_TASK})
@@ -165,7 +158,6 @@ class BackModern:
         """Read the answer to a call."""
         read = outcome(self._server, answer)
         if not isinstance(read, Result):
-            self._note_if_unasked(answer.message if isinstance(answer, ErrorObject) else "")
             return read
         try:
             result = self._read_result(answer)
@@ -175,10 +167,6 @@ class BackModern:
         if isinstance(result, InputRequired) and asking.asks_for_roots(result.requests):
             self._opening.admit_question(Ask.ROOTS, forwarded.call)
         return result
-
-    def _note_if_unasked(self, message: str) -> None:
-        if any(words in message for words in _COULD_NOT_ASK):
-            self._opening.note_unasked()
 
     def _read_result(self, answer: Raw | ErrorObject) -> Outcome:
         """Read a result of this era.
@@ -190,8 +178,6 @@ class BackModern:
         # "clients MUST treat an absent `resultType` as `"complete"`"
         result_type = payload.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
         body = _relayed(body, names.SERVER_INFO_KEY)
-        if body.get("isError") == _TRUE and len(memoryview(body.get("content", _TRUE))) <= LARGE_BYTES:
-            self._note_if_unasked(bytes(body.get("content", _TRUE)).decode("utf-8", "replace"))
         if result_type != names.INPUT_REQUIRED:
             return Result(asking.admitted_in(self._server, body), result_type)
         raw = body.pop(names.INPUT_REQUESTS, None)
