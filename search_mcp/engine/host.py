@@ -54,6 +54,8 @@ SPARE_FILES = 64
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
 
+EXHAUSTED = b"! no memory or no thread is left: this engine ends, and its clients start another one\n"
+
 _Read = TypeVar("_Read")
 
 
@@ -235,7 +237,8 @@ class Host:
     async def _guarded(self, connection: Connection, first: Json) -> None:
         try:
             await self._serve(connection, first)
-        except Exception:  # a bug in one client's session must not end the others'
+        except Exception as exc:  # a bug in one client's session must not end the others'
+            end_if_exhausted(exc)
             log.exception("! bug while serving a client")
         finally:
             connection.abort()
@@ -311,6 +314,23 @@ class Host:
             variables=dict(first["variables"]),
             folder=str(first["folder"]),
         )
+
+
+def end_if_exhausted(exc: BaseException) -> None:
+    """End this process if an error shows that it gets no more memory or threads: its clients start another one.
+
+    It would answer nobody, and hold the socket at which all of them look for it. Its servers end with it.
+    """
+    if _is_exhaustion(exc):
+        with contextlib.suppress(OSError):
+            os.write(2, EXHAUSTED)  # to the log file; the thread of the log may not get to write
+        os._exit(1)
+
+
+def _is_exhaustion(exc: BaseException) -> bool:
+    if isinstance(exc, BaseExceptionGroup):
+        return any(map(_is_exhaustion, exc.exceptions))
+    return isinstance(exc, MemoryError) or (isinstance(exc, RuntimeError) and "can't start new thread" in str(exc))
 
 
 def _may_open(files: int) -> bool:

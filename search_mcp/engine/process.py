@@ -13,13 +13,14 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from search_mcp import logs
 from search_mcp.backends.process.launching import without_threads
 from search_mcp.backends.process.reaper import last_resort
 from search_mcp.collector import THRESHOLDS
 from search_mcp.engine.connection import Connection
-from search_mcp.engine.host import Host
+from search_mcp.engine.host import Host, end_if_exhausted
 from search_mcp.engine.meeting import LOG_FILE, LOG_FOLDER
 from search_mcp.engine.starting import READY
 from search_mcp.files import make_folder, without_waiting
@@ -81,6 +82,7 @@ def _identity(listening: socket.socket) -> os.stat_result:
 async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> None:
     """Serve clients until the end."""
     without_threads()
+    asyncio.get_running_loop().set_exception_handler(_on_error)
     clients = Host(idle_seconds, log_to)
     with _ended_by_signals(clients):
         last_resort()
@@ -89,6 +91,12 @@ async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> N
         await clients.run()
         listening.close()
         clients.finish()
+
+
+def _on_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    if isinstance(error := context.get("exception"), Exception):
+        end_if_exhausted(error)
+    loop.default_exception_handler(context)
 
 
 def _say_ready() -> None:

@@ -58,6 +58,18 @@ if "search_mcp.engine.process" in " ".join(sys.orig_argv):
             raise OSError(24, "Too many open files")
 
         engine_connection._pipe = fails
+    if "EXHAUSTED_ONCE" in os.environ:
+        from search_mcp.engine import host
+
+        read_configuration = host.open_configuration
+
+        def fails_once(*given):
+            if os.path.exists(os.environ["EXHAUSTED_ONCE"]):
+                os.unlink(os.environ["EXHAUSTED_ONCE"])
+                raise eval(os.environ["EXHAUSTED_BY"])
+            return read_configuration(*given)
+
+        host.open_configuration = fails_once
     if "IDLE" in os.environ:
         from search_mcp.engine import process as engine_process
 

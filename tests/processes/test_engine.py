@@ -574,6 +574,23 @@ def test_an_engine_with_too_many_open_files_takes_no_further_client(tmp_path: Pa
             assert len(home.engine()["clients"]) == 2
 
 
+@pytest.mark.parametrize("error", ["MemoryError()", 'RuntimeError("can\'t start new thread")'])
+def test_an_engine_without_memory_or_threads_ends_and_its_clients_go_on(tmp_path: Path, error: str) -> None:
+    once = tmp_path / "once"
+    environment = {"EXHAUSTED_ONCE": str(once), "EXHAUSTED_BY": error}
+    with Home(tmp_path, ECHO) as home, home.client(environment) as first:
+        first.opens()
+        assert first.calls("one.echo", words="up") == "up"
+        engine = home.engine()["pid"]
+        once.touch()
+        with home.client(environment) as second:
+            second.opens()
+            assert second.calls("one.echo", words="served") == "served"
+            assert first.calls("one.echo", words="again") == "again"
+            assert home.engine()["pid"] != engine
+        assert home.log.read_text().count("! no memory or no thread is left: this engine ends") == 1
+
+
 def test_the_status_says_how_much_memory_sharing_saves(tmp_path: Path) -> None:
     with Home(tmp_path, {"one": {**ECHO["one"], "share": True}}) as home, contextlib.ExitStack() as stack:
         for environment in ({"TERM": "xterm"}, {"TERM": "dumb"}, {}):
