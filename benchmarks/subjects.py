@@ -321,7 +321,7 @@ def floor() -> Subject:
 
 
 def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subject:
-    """Return search-mcp as installed for this interpreter."""
+    """Return search-mcp as installed for this interpreter, without an engine that clients share."""
     return Subject(
         name,
         lambda path, _home: (python, "-m", "search_mcp", "--config", str(path)),
@@ -329,12 +329,13 @@ def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subjec
         imports=(python, "search_mcp.fronts.serve"),
         listings=("light", "full", "search"),
         reaches=(Backend, RemoteBackend, SharedBackend),
+        settings={"engine": "own"},
     )
 
 
 def search_mcp_shared() -> Subject:
-    """Return search-mcp with one engine for all clients in the same home."""
-    return replace(search_mcp("search-mcp-shared"), settings={"engine": "shared"}, reaches=(SharedBackend,))
+    """Return search-mcp with one engine for all clients in the same home, which is the default."""
+    return replace(search_mcp("search-mcp-shared"), settings={}, reaches=(SharedBackend,))
 
 
 def fastmcp() -> Subject:

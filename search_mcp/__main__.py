@@ -77,7 +77,7 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 
 def _serve_shared(options: Mapping[str, str]) -> int | None:
-    """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
+    """Serve through the shared engine; `None` if this process has to serve."""
     from search_mcp.engine import setting
 
     if (file := setting.shared_file(options, os.environ)) is None:

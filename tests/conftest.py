@@ -9,12 +9,15 @@ import pkgutil
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 import pytest
 from fork_server import AVAILABLE, ForkServer
 from hypothesis import settings
+from real.processes import engines
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -119,11 +122,23 @@ def _rank(file: str) -> int:
 
 @pytest.fixture(scope="session", autouse=True)
 def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Use temporary folders for caches, logs and configuration, not those of the user who runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
+    """Use temporary folders for caches, logs, configuration and engines, not those of the user who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="search-mcp-") as runtime:
         for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        patch.setenv("XDG_RUNTIME_DIR", runtime)  # short, as the path of a socket has to be
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_engine_is_left(folders_of_our_own: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail if the tests of a module leave an engine behind, which would run for five minutes."""
+    yield
+    left = engines(str(tmp_path_factory.getbasetemp()))
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    assert not left, 'an engine is left: is a test about one process without `"engine": "own"`?'
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ a server are refused, and the lists that one command caches are good for the nex
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -28,6 +29,7 @@ from search_mcp.cli.command_cache import CachedLists, CommandCache
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
+from search_mcp.engine.meeting import is_supported
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING, Person
@@ -253,7 +255,7 @@ def run(
     async def main() -> _Answer:
         without_threads()
         # With an engine, servers say whether its clients share them.
-        pool = Pool(is_shared=config.settings.engine == "shared")
+        pool = Pool(is_shared=config.settings.engine == "shared" and is_supported(sys.platform))
         session, gateway = _assemble(config, profile, open_cache, left_alone, pool)
 
         async def with_backends() -> _Answer:

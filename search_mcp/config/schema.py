@@ -94,7 +94,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     first_list_seconds: Literal["auto"] | _Seconds = "auto"
     call_tool: Literal["all", "read-only", "off"] = "all"
     confirm_commands: bool | None = None
-    engine: Literal["own", "shared"] = "own"
+    engine: Literal["shared", "own"] = "shared"
     usage: bool = True
     search: Search = Search()
 

@@ -39,6 +39,8 @@ other variables.
 PROXIES = "_proxy"
 """The ending of the variables that name proxies, in lower case; the HTTP client reads them."""
 NAMESPACES = ("mnt", "pid", "net", "user", "ipc", "uts")
+RESTRICTIONS = (b"NoNewPrivs:", b"Seccomp")
+"""Lines about a process: bubblewrap, Flatpak, Landlock and every unprivileged filter of system calls set the first."""
 _LINUX_PEERCRED = 17  # SO_PEERCRED, which Python has on Linux only
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS and the BSDs, <sys/un.h>
 
@@ -88,7 +90,7 @@ def sockets(variables: Mapping[str, str]) -> list[str]:
 
 
 def confinement() -> list[str]:
-    """Return the namespaces and the security label of this process, as far as Linux tells them.
+    """Return the namespaces, the security label and the restrictions of this process, as far as Linux tells them.
 
     Servers inherit them from the engine. So a client in a container or a sandbox has an engine inside it.
     """
@@ -98,6 +100,8 @@ def confinement() -> list[str]:
             found.append(os.readlink(f"/proc/self/ns/{kind}"))  # noqa: PTH115  # no pathlib: a relay loads little
     with contextlib.suppress(OSError), open("/proc/self/attr/current", "rb") as file:  # noqa: PTH123
         found.append(repr(file.read()))
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:  # noqa: PTH123
+        found += [repr(line) for line in file if line.startswith(RESTRICTIONS)]
     return found
 
 

@@ -18,6 +18,7 @@ from search_mcp.engine.joining import MisconfiguredError, NoEngineError, Piped, 
 from search_mcp.engine.lines import Lines, Piece
 from search_mcp.engine.meeting import is_supported, meeting
 from search_mcp.engine.open_requests import OpenRequests, changes, refusal
+from search_mcp.engine.setting import says_own
 from search_mcp.fronts.standard_streams import is_pollable
 
 CHUNK = 1 << 16
@@ -45,7 +46,6 @@ def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None
     is joined.
     """
     if not is_supported(sys.platform):
-        say(SERVES_ALONE.format("not supported on this system"))
         return None
     try:
         place = meeting(file, os.environ)
@@ -60,15 +60,16 @@ def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None
 
     def again() -> Piped:
         try:
-            return join(place, first, joining.PATIENCE_SECONDS)
+            if not says_own(file):  # it may say so since
+                return join(place, first, joining.PATIENCE_SECONDS)
         except MisconfiguredError:  # this client's own process would keep the faulty configuration
             raise
         except (NoEngineError, OSError) as exc:
             say(SERVES_ALONE.format(exc))
-            from search_mcp.engine.starting import start_own
+        from search_mcp.engine.starting import start_own
 
-            incoming, outgoing = start_own([word for option in options.items() for word in option])
-            return Piped(incoming, outgoing, {})
+        incoming, outgoing = start_own([word for option in options.items() for word in option])
+        return Piped(incoming, outgoing, {})
 
     return Relay(joined, again, 0, 1).run()
 
@@ -221,7 +222,7 @@ class Relay:
             joined = self._again()
             if opening := self._open_requests.opening():
                 self._tell(changes(reopen(joined, opening)))
-        except (NoEngineError, OSError) as exc:
+        except Exception as exc:  # also if our own files were removed: the client is told
             self._refusal = NO_ENGINE.format(exc)
         else:
             self._attach(joined)

@@ -1,7 +1,7 @@
-"""The quick look at a configuration file for `"engine": "shared"`, before anything else is loaded.
+"""The quick look at a configuration file for `"engine": "own"`, before anything else is loaded.
 
-Most files do not have the word, and cost one read. A file that has it is parsed with the standard library. If the look
-cannot be sure, the engine is this process, as without the setting.
+Most files do not have the word, and cost one read. A file that has it is parsed with the standard library. This decides
+only which process serves: that process reads the file itself, and reports what is wrong with it.
 """
 
 import os
@@ -11,29 +11,25 @@ from collections.abc import Mapping, Sequence
 MOST_BYTES = 16 << 20
 """The largest configuration that is looked at; `config.location` reads no larger one."""
 OPTIONS = ("--config", "--client", "--log-level", "--servers")
-WORD = b'"engine"'
+WORDS = (b'"own"', b"\\u")
+"""A file that says own has one of these: the word, or an escape in its place."""
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 FILE_NAME = "mcp-servers.json"
 
 
 def shared_file(options: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
-    """Return the configuration file of `serve` with these options if it asks for a shared engine."""
-    explicit = options.get("--config") or variables.get(FILE_VARIABLE)
-    if explicit:
-        path = _at_home(explicit, variables)
-        return path if is_shared(_read(path)) else None
-    here = os.path.join("config", FILE_NAME)  # noqa: PTH118  # no pathlib: a relay loads little
-    from platformdirs import user_config_dir
+    """Return the configuration file of `serve` with these options; `None` if it has to serve without an engine.
 
-    folder = user_config_dir("search-mcp", appauthor=False)
-    own = os.path.join(folder, FILE_NAME)  # noqa: PTH118
-    if WORD not in _read(here) and WORD not in _read(own):
-        return None
-    if os.path.lexists(here):  # it counts only if the user trusts it, which takes more than a look
-        from search_mcp.config.location import places
+    That is so if the file says own, or there is none to read, which a process that serves alone reports.
+    """
+    path = _path(options.get("--config") or variables.get(FILE_VARIABLE), variables)
+    text = _read(path) if path is not None else b""
+    return path if text and not is_own(text) else None
 
-        own = next((str(place) for place in places(None, variables) if place.is_file()), own)
-    return own if is_shared(_read(own)) else None
+
+def says_own(path: str) -> bool:
+    """Return whether a configuration file asks for a process of each client's own."""
+    return is_own(_read(path))
 
 
 def plain_options(arguments: Sequence[str]) -> dict[str, str] | None:
@@ -47,9 +43,22 @@ def plain_options(arguments: Sequence[str]) -> dict[str, str] | None:
     return options
 
 
-def _at_home(path: str, variables: Mapping[str, str]) -> str:
-    home = variables.get("HOME")
-    return home + path[1:] if home and path.startswith("~/") else path
+def _path(explicit: str | None, variables: Mapping[str, str]) -> str | None:
+    if explicit:
+        home = variables.get("HOME")
+        return home + explicit[1:] if home and explicit.startswith("~/") else explicit
+    # A file in the current folder counts only if the user trusts it, which takes more than a look.
+    if os.path.lexists(os.path.join("config", FILE_NAME)):  # noqa: PTH118  # no pathlib: a relay loads little
+        from search_mcp.config.location import locate
+        from search_mcp.model.errors import ConfigError
+
+        try:
+            return str(locate(None, variables))
+        except ConfigError:
+            return None
+    from platformdirs import user_config_dir
+
+    return os.path.join(user_config_dir("search-mcp", appauthor=False), FILE_NAME)  # noqa: PTH118
 
 
 def _read(path: str) -> bytes:
@@ -69,9 +78,9 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
 
 
-def is_shared(text: bytes) -> bool:
-    """Return whether the text of a configuration asks for a shared engine."""
-    if WORD not in text:
+def is_own(text: bytes) -> bool:
+    """Return whether the text of a configuration asks for a process of each client's own."""
+    if not any(word in text for word in WORDS):
         return False
     import json
 
@@ -86,4 +95,4 @@ def is_shared(text: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     settings = value.get("settings") if isinstance(value, dict) else None
-    return isinstance(settings, dict) and settings.get("engine") == "shared"
+    return isinstance(settings, dict) and settings.get("engine") == "own"

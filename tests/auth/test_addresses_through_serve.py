@@ -97,7 +97,7 @@ class Client:
 @asynccontextmanager
 async def client(folder: Path, server: dict[str, Any], proxy: int) -> AsyncIterator[Client]:
     config = folder / "mcp-servers.json"
-    config.write_text(json.dumps({"mcpServers": {"hostile": server}}))
+    config.write_text(json.dumps({"mcpServers": {"hostile": server}, "settings": {"engine": "own"}}))
     kept = {
         name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and name[:4] != "XDG_"
     }

@@ -111,7 +111,8 @@ def settings(server: Authorization) -> LoginSettings:
 @contextmanager
 def clients(server: Authorization, folder: Path) -> Iterator[list[Client]]:
     config = folder / "mcp-servers.json"
-    config.write_text(json.dumps({"mcpServers": {"files": {"url": f"{server.url}/mcp"}}}))
+    servers = {"files": {"url": f"{server.url}/mcp"}}
+    config.write_text(json.dumps({"mcpServers": servers, "settings": {"engine": "own"}}))
     with ExitStack() as running:
         started = [Client(config) for _ in range(PROCESSES)]
         for each in started:

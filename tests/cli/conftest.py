@@ -84,9 +84,10 @@ class Place:
         return folder.get(sys.platform, Path(self.variables["XDG_CONFIG_HOME"])) / "search-mcp" / "mcp-servers.json"
 
     def configure(self, servers: dict[str, Any], **settings: Any) -> None:
-        """Write the configuration."""
+        """Write the configuration; without an engine by default, so that a `serve` leaves none."""
         self.config.parent.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
+        whole = {"mcpServers": servers, "settings": {"engine": "own", **settings}}
+        self.config.write_text(json.dumps(whole), encoding="utf-8")
 
     def processes(self) -> set[int]:
         """Return the running processes of this place, on systems with /proc."""

@@ -257,7 +257,7 @@ def main(url: str) -> None:
         for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
             os.environ[name] = home
         path = Path(home, "mcp-servers.json")
-        settings = {"listing": "full", "firstListSeconds": 60}
+        settings = {"listing": "full", "firstListSeconds": 60, "engine": "own"}
         path.write_text(json.dumps({"mcpServers": {SERVER: entry}, "settings": settings}))
         user = User(remote)
         with Conversation([*SERVE, "--config", str(path)], era, dict(os.environ)) as conversation:

@@ -18,8 +18,9 @@ def write(run: Run, servers: dict[str, Json], **settings: Any) -> None:
     """Write the configuration of a run as an editor does: replace the file in one step.
 
     `confirmCommands` is false by default: in this file, which is not the user's own, new programs would be held.
+    `engine` is "own", because most tests are about one process.
     """
-    settings = {"confirmCommands": False, **settings}
+    settings = {"confirmCommands": False, "engine": "own", **settings}
     mark = {VARIABLE: run.mark}
     marked = {name: {**entry, "env": {**mark, **entry.get("env", {})}} for name, entry in servers.items()}
     new = run.config.with_suffix(".new")

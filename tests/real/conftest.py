@@ -48,7 +48,7 @@ def aggregator_to_end(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
 def _aggregator(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer | None) -> Aggregator:
     def command(servers: dict[str, Any], **settings: Any) -> list[str]:
         path = tmp_path_factory.mktemp("config") / "mcp-servers.json"
-        whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, **settings}}
+        whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, "engine": "own", **settings}}
         path.write_text(json.dumps(whole), encoding="utf-8")
         return forked(fork_server, [sys.executable, "-m", "search_mcp", "serve", "--config", str(path)])
 

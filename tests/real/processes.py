@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 VARIABLE = "SEARCH_MCP_TEST_RUN"
+_ENGINE = b"from search_mcp.engine.process import main"
 SECONDS = 60.0
 """Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
 
@@ -21,13 +22,18 @@ SECONDS = 60.0
 def living(mark: str) -> set[int]:
     """Return the processes with the mark."""
     if platform.system() == "Linux":
-        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark.encode() in _environment(entry)}
+        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark.encode() in _read(entry / "environ")}
     if platform.system() == "Windows":
         query = f"Get-CimInstance Win32_Process -Filter \"CommandLine like '%{mark}%' and Name != 'powershell.exe'\""
         command = ["powershell", "-NoProfile", "-Command", f"({query}).ProcessId"]
         return {int(pid) for pid in _output(command).split()}
     lines = _output(["ps", "-A", "-E", "-ww", "-o", "pid=,command="]).splitlines()
     return {int(line.split()[0]) for line in lines if mark in line}
+
+
+def engines(mark: str) -> set[int]:
+    """Return the engine processes with the mark, where /proc tells them from others."""
+    return {pid for pid in living(mark) if _ENGINE in _read(Path(f"/proc/{pid}/cmdline"))}
 
 
 def wait_until_gone(mark: str) -> set[int]:
@@ -51,9 +57,9 @@ def _wait_for_one(pid: int, seconds: float) -> None:
             os.close(handle)
 
 
-def _environment(process: Path) -> bytes:
+def _read(file: Path) -> bytes:
     try:
-        return (process / "environ").read_bytes()
+        return file.read_bytes()
     except OSError:
         return b""  # exited, or another user's: not of this run
 

@@ -18,7 +18,8 @@ SERVERS = (*EVERYTHING, "typescript2 stateless", "python2 streamable-http", "fas
 
 def config(folder: Path, url: str, **more: Any) -> Path:
     path = folder / "mcp-servers.json"
-    path.write_text(json.dumps({"mcpServers": {"there": {"url": url, "oauth": False, **more}}}))
+    servers = {"there": {"url": url, "oauth": False, **more}}
+    path.write_text(json.dumps({"mcpServers": servers, "settings": {"engine": "own"}}))
     return path
 
 

@@ -18,6 +18,7 @@ _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resour
 _NUMBERS = _HEADINGS[3:]
 _DISPENSABLE = ("Templates", "Resources", "Skills", "Prompts", "Protocol")
 """Columns left out on a narrow screen, in this order."""
+LASTING = "The engine, which all clients use, and the servers that they share end five minutes after the last client."
 
 
 def show(
@@ -38,7 +39,7 @@ def show(
         failure = [each.reason, each.remedy] if is_detailed else []
         _section(each.name, [*filter(None, failure), *each.problems, *each.changes, *_of_others(each)], terminal)
     sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
-    _section("Sharing between clients", sharing, terminal)
+    _section("Sharing between clients", [*sharing, LASTING] if sharing else (), terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
     _section("Long results", [remark.text for remark in examination.long_results], terminal)
     reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]

@@ -1,4 +1,4 @@
-"""`engine`: the shared engines of this user, which serve the AI clients of a configuration with `"engine": "shared"`.
+"""`engine`: the shared engines of this user, each of which serves the AI clients of a configuration.
 
 Every engine is asked, also those of other configurations and versions; none is started.
 """
@@ -92,7 +92,7 @@ def engine_logs(
     elif file.written_at():
         logs.show_last([file], lines, show_line)
     else:
-        raise Problem(f"there is no log yet in {path.parent}", 'an engine writes it if "engine" is "shared"')
+        raise Problem(f"there is no log yet in {path.parent}", "the engine writes it, which the first client starts")
     return FINE
 
 
@@ -117,7 +117,7 @@ def _sockets() -> list[str]:
         Problem: engines cannot be shared here, or other users could have made what is in their folder.
     """
     if not is_supported(sys.platform):
-        raise Problem("engines cannot be shared on this system", 'leave "engine" at "own"')
+        raise Problem("engines cannot be shared on this system; each client has a process of its own")
     try:
         return sockets(os.environ)
     except OSError as exc:

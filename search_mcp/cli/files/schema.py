@@ -106,8 +106,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "chosen for the client.",
     "callTool": "Which tools that call other tools by name exist. all: call_tool and call_read_only_tool. read-only: "
     "call_read_only_tool only. off: neither.",
-    "engine": "Which process serves a client. own: the one that the client starts. shared: one process for all clients "
-    "with this file, which starts with the first of them. Read at the start only.",
+    "engine": "Which process serves a client. shared: one process for all clients with this file, which starts with "
+    "the first of them. own: the one that the client starts, as always on Windows. Read when a client starts.",
     "usage": "Whether tool calls are recorded for `search-mcp usage`: tool, client, duration, size and outcome, never "
     "arguments or results.",
     "search": "How search finds tools.",
