@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 from fork_server import AVAILABLE, ForkServer
 from hypothesis import settings
-from real.processes import engines
+from real.processes import engines, stop_engines
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -139,6 +139,13 @@ def no_engine_is_left(folders_of_our_own: None, tmp_path_factory: pytest.TempPat
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
     assert not left, 'an engine is left: is a test about one process without `"engine": "own"`?'
+
+
+@pytest.fixture
+def engines_to_stop(folders_of_our_own: None) -> Iterator[None]:
+    """Stop the engines that a test starts as a user does: by serving a configuration without `"engine"`."""
+    yield
+    stop_engines()
 
 
 @pytest.fixture(autouse=True)

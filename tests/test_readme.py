@@ -15,6 +15,7 @@ from real import packages
 
 from search_mcp.clients.found import usual_file
 from search_mcp.clients.known import BY_NAME, CLIENTS, Machine
+from search_mcp.engine.meeting import is_supported
 
 README = (ROOT / "README.md").read_text("utf-8")
 BIN = Path(sys.executable).parent
@@ -30,6 +31,7 @@ def blocks(language: str) -> list[str]:
 
 
 INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| `(.*)` \|$", README, re.MULTILINE))
+NOT_INHERITED = ("XDG_C", "XDG_D", "XDG_S", "SEARCH_MCP_")  # all per-user folders but the one of engines
 (CHECKOUT,) = re.findall(r"^\| neither \| `(.*?)`", README, re.MULTILINE)
 
 
@@ -50,11 +52,12 @@ def run(command: str, home: Path, cwd: Path | None = None) -> "subprocess.Comple
 
 
 def _environment(home: Path) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
     caches = {"PIP_CACHE_DIR": str(packages.CACHE / "pip"), "UV_CACHE_DIR": str(packages.CACHE / "uv")}
     return {**inherited, **caches, "HOME": str(home), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.usefixtures("engines_to_stop")
 def test_the_first_command_sets_it_up_and_shows_that_it_works(tmp_path: Path) -> None:
     """The first command works in a fresh clone."""
     checkout = clone(tmp_path / "search-mcp")
@@ -85,6 +88,7 @@ def test_ci_runs_the_command_that_passes_the_tests() -> None:
     assert TESTS in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
+@pytest.mark.usefixtures("engines_to_stop")
 def test_claude_desktop_in_one_minute(tmp_path: Path) -> None:
     """Its server moves to search-mcp, and the new entry serves the server's tools."""
     path = usual_file(BY_NAME["claude-desktop"], Machine(sys.platform, str(tmp_path), {}))
@@ -104,6 +108,9 @@ def test_claude_desktop_in_one_minute(tmp_path: Path) -> None:
         folder=tmp_path,
         environment=_environment(tmp_path),
     )
+    if is_supported(sys.platform):
+        (engine,) = json.loads(run("search-mcp engine status --json", tmp_path).stdout)["engines"]
+        assert [server["name"] for server in engine["servers"]] == ["time"]
 
 
 def test_the_table_of_clients_has_all_of_them() -> None:

@@ -23,8 +23,9 @@ NAME_LENGTH = 32
 """Characters of the digest in the names of a socket and its lock: 128 bits."""
 LOG_FOLDER, LOG_FILE = "engine", "engine.log"
 """The log of the engines, in a folder beside the logs of the servers."""
-FOLDER_VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
-KEYRING_VARIABLES = ("DBUS_SESSION_BUS_ADDRESS", "PYTHON_KEYRING_BACKEND")
+FOLDER_VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+BUS_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"
+KEYRING_VARIABLES = (BUS_VARIABLE, "PYTHON_KEYRING_BACKEND")
 """Variables that decide which keyring `${keyring:}` reads."""
 FIXED_VARIABLES = (
     *FOLDER_VARIABLES,
@@ -41,6 +42,7 @@ PROXIES = "_proxy"
 NAMESPACES = ("mnt", "pid", "net", "user", "ipc", "uts")
 RESTRICTIONS = (b"NoNewPrivs:", b"Seccomp")
 """Lines about a process: bubblewrap, Flatpak, Landlock and every unprivileged filter of system calls set the first."""
+_DARWIN_USER_TEMP_DIR = 65537  # <unistd.h>
 _LINUX_PEERCRED = 17  # SO_PEERCRED, which Python has on Linux only
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS and the BSDs, <sys/un.h>
 
@@ -73,7 +75,16 @@ def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
     folder = own_folder(variables)
     make_safe(folder)
     itself = f"{build()} {sys.getfilesystemencoding()} umask {umask():o} {confinement()}"
-    return Meeting(folder, name(os.path.realpath(config), itself, variables))
+    return Meeting(folder, name(os.path.realpath(config), itself, of_engine(variables)))
+
+
+def of_engine(variables: Mapping[str, str], exists: Callable[[str], bool] = os.path.exists) -> dict[str, str]:
+    """Return the variables of the engine for a client: with the user's bus, whose variable many clients do not pass on.
+
+    The clients of the SDKs pass on `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER` only.
+    """
+    bus = f"/run/user/{os.getuid()}/bus"  # where systemd has it, and libdbus looks for it
+    return {**({BUS_VARIABLE: f"unix:path={bus}"} if exists(bus) else {}), **variables}
 
 
 def sockets(variables: Mapping[str, str]) -> list[str]:
@@ -126,15 +137,24 @@ def own_folder(variables: Mapping[str, str]) -> str:
 
 
 def folder_name(variables: Mapping[str, str], uid: int, is_own: Callable[[str], bool] = is_own) -> str:
-    """Return the folder of this user's sockets, in the folder that the system makes for them if there is one."""
-    runtime, temporary = variables.get("XDG_RUNTIME_DIR"), variables.get("TMPDIR")
+    """Return the folder of this user's sockets, in the folder that the system makes for them if there is one.
+
+    It is the same for clients that do not pass on the variables that name these folders.
+    """
+    temporary = variables.get("TMPDIR") or _temporary_folder()
     folder = f"/tmp/{FOLDER}-{uid}"  # checked by `make_safe`
-    if temporary and temporary.startswith("/"):
+    if temporary.startswith("/"):
         folder = f"{temporary.rstrip('/')}/{FOLDER}-{uid}"
-    if runtime and runtime.startswith("/") and is_own(runtime):
-        folder = f"{runtime.rstrip('/')}/{FOLDER}"
+    for runtime in (f"/run/user/{uid}", variables.get("XDG_RUNTIME_DIR")):
+        if runtime and runtime.startswith("/") and is_own(runtime):
+            folder = f"{runtime.rstrip('/')}/{FOLDER}"
     is_short = len(os.fsencode(folder)) <= MOST_BYTES - len("/.sock") - NAME_LENGTH
     return folder if is_short else f"/tmp/{FOLDER}-{uid}"
+
+
+def _temporary_folder() -> str:
+    """Return the user's temporary folder on macOS, to which `TMPDIR` is set there; empty elsewhere."""
+    return (os.confstr(_DARWIN_USER_TEMP_DIR) or "") if sys.platform == "darwin" else ""
 
 
 def make_safe(folder: str) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from io import FileIO
 from typing import IO
 
+from search_mcp.engine.meeting import of_engine
+
 READY = b"search-mcp: the engine is ready\n"
 """Written by an engine to its stdout once it can be joined."""
 _PROGRAM = """
@@ -75,6 +77,7 @@ def _independent(address: str, lock: int) -> "subprocess.Popen[bytes]":
         pass_fds=(lock,),
         start_new_session=True,
         cwd="/",
+        env=of_engine(os.environ),
     )
 
 

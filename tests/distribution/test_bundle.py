@@ -17,6 +17,7 @@ from search_mcp.own_tools.definitions import NAMES
 
 pytestmark = [
     pytest.mark.installs,
+    pytest.mark.usefixtures("engines_to_stop"),
     pytest.mark.skipif(not (packages.has_node() or os.environ.get("CI")), reason="there is no Node.js 20 or newer"),
 ]
 

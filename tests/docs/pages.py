@@ -46,7 +46,8 @@ class Reader:
 
     @property
     def environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
+        dropped = ("XDG_C", "XDG_D", "XDG_S", "SEARCH_MCP_")  # all per-user folders but the one of engines
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         path = os.pathsep.join([str(Path(sys.executable).parent), inherited["PATH"]])
         return {**inherited, "HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, "PYTHONUTF8": "1"}
 

@@ -86,6 +86,7 @@ def test_every_snippet_is_a_configuration_without_a_fault(page: str, snippet: st
     assert [server.problem for server in config.servers if server.problem] == []
 
 
+@pytest.mark.usefixtures("engines_to_stop")
 def test_the_entry_for_any_other_client_serves(reader: Reader) -> None:
     (snippet,) = blocks("clients.md", "json")
     config = reader.types("search-mcp config path").stdout.strip()

@@ -12,7 +12,16 @@ import pytest
 
 from search_mcp import __version__
 from search_mcp.engine import meeting
-from search_mcp.engine.meeting import MOST_BYTES, UnsafeFolderError, folder_name, is_own, is_same_user, make_safe, name
+from search_mcp.engine.meeting import (
+    MOST_BYTES,
+    UnsafeFolderError,
+    folder_name,
+    is_own,
+    is_same_user,
+    make_safe,
+    name,
+    of_engine,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 NAME_BYTES = len("/") + meeting.NAME_LENGTH + len(".sock")
@@ -23,15 +32,41 @@ NAME_BYTES = len("/") + meeting.NAME_LENGTH + len(".sock")
     [
         ({"XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/t"}, "/run/user/7/search-mcp"),
         ({"XDG_RUNTIME_DIR": "/run/user/7/"}, "/run/user/7/search-mcp"),
-        ({"TMPDIR": "/var/folders/ab/T/"}, "/var/folders/ab/T/search-mcp-7"),
-        ({"XDG_RUNTIME_DIR": ""}, "/tmp/search-mcp-7"),
-        ({"XDG_RUNTIME_DIR": "run", "TMPDIR": "."}, "/tmp/search-mcp-7"),
+        ({}, "/run/user/7/search-mcp"),
+        ({"TMPDIR": "/t"}, "/run/user/7/search-mcp"),
+        ({"XDG_RUNTIME_DIR": ""}, "/run/user/7/search-mcp"),
+        ({"XDG_RUNTIME_DIR": "run"}, "/run/user/7/search-mcp"),
         ({"XDG_RUNTIME_DIR": "/" + "x" * 80}, "/tmp/search-mcp-7"),
     ],
 )
 def test_the_folder_is_the_users_and_short_enough(variables: dict[str, str], folder: str) -> None:
     assert folder_name(variables, 7, lambda _: True) == folder
     assert len(folder) + NAME_BYTES <= MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"TMPDIR": "/var/folders/ab/T/"}, "/var/folders/ab/T/search-mcp-7"),
+        pytest.param(
+            {}, "/tmp/search-mcp-7", marks=pytest.mark.skipif("sys.platform == 'darwin'", reason="it has another one")
+        ),
+        ({"TMPDIR": "."}, "/tmp/search-mcp-7"),
+    ],
+)
+def test_without_a_runtime_folder_it_is_in_a_temporary_one(variables: dict[str, str], folder: str) -> None:
+    assert folder_name(variables, 7, lambda _: False) == folder
+
+
+@posix
+def test_clients_that_pass_on_few_variables_meet_the_others() -> None:
+    bus = f"/run/user/{os.getuid()}/bus"
+    shell = {"HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/7", "DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"}
+    few = {"HOME": "/h"}
+    names = {name("/a.json", "build", of_engine(each, bus.__eq__)) for each in (shell, few)}
+    assert len(names) == 1
+    assert of_engine(few, lambda _: False) == few
+    assert of_engine({**few, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/b"}, bus.__eq__) != of_engine(few, bus.__eq__)
 
 
 @posix

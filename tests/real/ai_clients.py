@@ -27,7 +27,7 @@ SECONDS = 180.0
 OFFER_SECONDS = 60.0
 """Time limit for a tool to be offered."""
 
-INHERITED = ("PATH", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT")
+INHERITED = ("PATH", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT", "XDG_RUNTIME_DIR")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -40,15 +41,25 @@ def aggregator(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
 
 
 @pytest.fixture(scope="session")
+def aggregator_by_default(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer | None) -> Aggregator:
+    """Return the same function without `"engine": "own"`: its clients use an engine, which the test has to stop."""
+    return _aggregator(tmp_path_factory, fork_server, {})
+
+
+@pytest.fixture(scope="session")
 def aggregator_to_end(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
     """Return the same function without forks, for tests of exits: the signals would reach a stand-in."""
     return _aggregator(tmp_path_factory, None)
 
 
-def _aggregator(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer | None) -> Aggregator:
+def _aggregator(
+    tmp_path_factory: pytest.TempPathFactory,
+    fork_server: ForkServer | None,
+    engine: Mapping[str, str] = MappingProxyType({"engine": "own"}),
+) -> Aggregator:
     def command(servers: dict[str, Any], **settings: Any) -> list[str]:
         path = tmp_path_factory.mktemp("config") / "mcp-servers.json"
-        whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, "engine": "own", **settings}}
+        whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, **engine, **settings}}
         path.write_text(json.dumps(whole), encoding="utf-8")
         return forked(fork_server, [sys.executable, "-m", "search_mcp", "serve", "--config", str(path)])
 

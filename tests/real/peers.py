@@ -73,9 +73,15 @@ class Run:
     @property
     def environment(self) -> dict[str, str]:
         """Environment of this process, with an empty home."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        dropped = ("XDG_C", "XDG_D", "XDG_S")  # all per-user folders but the one of engines
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         homes = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
         return kept | dict.fromkeys(homes, str(self.folder / "home")) | self.mark
+
+    @property
+    def passed_on(self) -> dict[str, str]:
+        """Variables that a client has to pass on to its server, besides those that it does."""
+        return {**self.mark, "XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]}
 
     def tapped(self, server: list[str], name: str) -> list[str]:
         """Return the command line of a tap in front of a server."""
@@ -154,7 +160,7 @@ def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, *
     Raises:
         AssertionError: the client failed or did not finish; the message has all recorded lines.
     """
-    script = {"command": run.tapped(server, "front"), "steps": list(steps.values()), "env": run.mark, **more}
+    script = {"command": run.tapped(server, "front"), "steps": list(steps.values()), "env": run.passed_on, **more}
     if client.program.startswith("typescript"):
         script["modules"] = str(packages.modules())
     if client.mode is not None:
@@ -172,7 +178,7 @@ def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, *
 
 def inspect(server: list[str], arguments: list[str], run: Run) -> Visit:
     """Run one method with the Inspector's command line, which connects anew for each."""
-    marks = [part for name, value in run.mark.items() for part in ("-e", f"{name}={value}")]
+    marks = [part for name, value in run.passed_on.items() for part in ("-e", f"{name}={value}")]
     target = ["--format", "json", *marks, "--", *run.tapped(server, "front")]
     done = run.play([*packages.inspector(), *arguments, *target])
     seen = [{"saw": "result", "step": "inspect", "result": json.loads(done.stdout)["result"]}] if done.stdout else []

@@ -13,6 +13,9 @@ import sys
 import time
 from pathlib import Path
 
+from search_mcp.engine.joining import ask
+from search_mcp.engine.meeting import is_supported, sockets
+
 VARIABLE = "SEARCH_MCP_TEST_RUN"
 _ENGINE = b"from search_mcp.engine.process import main"
 SECONDS = 60.0
@@ -36,10 +39,17 @@ def engines(mark: str) -> set[int]:
     return {pid for pid in living(mark) if _ENGINE in _read(Path(f"/proc/{pid}/cmdline"))}
 
 
-def wait_until_gone(mark: str) -> set[int]:
+def stop_engines() -> None:
+    """Stop the engines in the folder where those of these tests are."""
+    if is_supported(sys.platform):
+        for path in sockets(os.environ):
+            ask(path, {"wants": "stop"}, SECONDS)
+
+
+def wait_until_gone(mark: str, *, but_engines: bool = False) -> set[int]:
     """Wait for the exit of every process with the mark; return those that are still running at the time limit."""
     deadline = time.monotonic() + SECONDS
-    while (left := living(mark)) and time.monotonic() < deadline:
+    while (left := living(mark) - (engines(mark) if but_engines else set())) and time.monotonic() < deadline:
         _wait_for_one(left.pop(), deadline - time.monotonic())
     return left
 

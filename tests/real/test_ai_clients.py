@@ -14,7 +14,7 @@ import pytest
 
 from real.ai_clients import CLIENTS, Conversation, Home, Interruption, Step
 from real.peers import HERE, Run
-from real.processes import wait_until_gone
+from real.processes import stop_engines, wait_until_gone
 from real.scripted_model import Json, Turn, folded
 
 REASON = "the subscription has lapsed"
@@ -105,9 +105,10 @@ def meeting(client: str, new_run: Callable[[], Run]) -> Meeting:
     interruption = Interruption()
     script = steps(gate, interruption.port, honours_news=home.client.honours_news)
     cold = home.converse(script, interruption)
-    left = wait_until_gone(run.folder.name)
+    left = wait_until_gone(run.folder.name, but_engines=True)
     gate.unlink(missing_ok=True)
     warm = home.converse({"a call": READS["a right call"]})
+    stop_engines()
     return Meeting(home, cold, warm, interruption.heard, left)
 
 
@@ -120,7 +121,9 @@ def installed(client: str, new_run: Callable[[], Run]) -> Conversation:
     home.configure(servers(gate))
     home.install()
     gate.unlink()
-    return home.converse({"a call": READS["a right call"]})
+    conversation = home.converse({"a call": READS["a right call"]})
+    stop_engines()
+    return conversation
 
 
 def shown(turn: Turn | None) -> set[str]:

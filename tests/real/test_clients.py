@@ -16,7 +16,7 @@ from fork_server import ForkServer, forked
 from real import packages
 from real.conftest import Aggregator
 from real.peers import CLIENTS, HERE, Line, Run, Step, Visit, as_asked, exchanges, inspect, judge, judge_client, visit
-from real.processes import wait_until_gone
+from real.processes import engines, stop_engines, wait_until_gone
 
 MODERN = ("typescript-2-auto", "typescript-2-modern", "python-2", "python-2-modern")
 OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
@@ -118,7 +118,7 @@ def run(client: str, new_run: Callable[[], Run]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def through(client: str, run: Run, aggregator: Aggregator, server_fork_server: ForkServer | None) -> Visit:
+def through(client: str, run: Run, aggregator_by_default: Aggregator, server_fork_server: ForkServer | None) -> Visit:
     """Let the client visit server-everything, with two other servers, through search-mcp."""
 
     def backend(command: list[str]) -> dict[str, Any]:
@@ -132,7 +132,10 @@ def through(client: str, run: Run, aggregator: Aggregator, server_fork_server: F
         ),
     }
     steps = tour("everything.") | refused("everything.")
-    return visit(CLIENTS[client], aggregator(servers), steps, run, answers=ANSWERS)
+    visited = visit(CLIENTS[client], aggregator_by_default(servers), steps, run, answers=ANSWERS)
+    assert engines(run.folder.name) or sys.platform != "linux", "the default is a shared engine"
+    stop_engines()
+    return visited
 
 
 def without_envelope(result: dict[str, Any]) -> dict[str, Any]:
@@ -337,14 +340,15 @@ def test_every_line_about_both_eras_is_legal(paired: Visit) -> None:
 
 
 @pytest.fixture(scope="session")
-def inspected(new_run: Callable[[], Run], aggregator: Aggregator) -> Callable[..., Visit]:
+def inspected(new_run: Callable[[], Run], aggregator_by_default: Aggregator) -> Callable[..., Visit]:
     """Run one method of the Inspector against server-everything through search-mcp."""
     everything = packages.server("everything")
 
     def once(*arguments: str) -> Visit:
         run = new_run()
         server = {"command": everything[0], "args": everything[1:], "env": run.mark}
-        visited = inspect(aggregator({"everything": server}), list(arguments), run)
+        visited = inspect(aggregator_by_default({"everything": server}), list(arguments), run)
+        stop_engines()
         assert visited.seen, f"the Inspector failed\n{visited}"
         for conversation in visited.conversations:
             judge(conversation)
