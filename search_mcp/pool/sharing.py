@@ -79,8 +79,7 @@ def describe(decided: Sharing, now: Sharing, clients: int, processes: int, share
     `decided` before its start, and as it would be `now`; its entry has that many `processes`, `shared` ones among them.
     """
     if not decided.is_shared:
-        why = SHARED_LATER if now.is_shared else now.why
-        return None if now is UNKNOWN else f"{ONE_FOR_EACH}: {why}"
+        return None if now is UNKNOWN else f"{SHARED_LATER if now.is_shared else ONE_FOR_EACH}: {now.why}"
     if shared > 1:
         return "shared by the clients with the same folder and variables"
     if clients < 2 and processes == 1:

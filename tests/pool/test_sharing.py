@@ -78,7 +78,7 @@ STARTED_BEFORE = "it was opened before it was known to have no session; clients 
         (UNKNOWN, UNKNOWN, 1, 1, 0, None),
         (UNKNOWN, NO, 1, 1, 0, "one for each client: it is not"),
         (NO, NO, 1, 2, 0, "one for each client: it is not"),
-        (UNKNOWN, YES, 1, 2, 1, f"one for each client: {STARTED_BEFORE}"),
+        (UNKNOWN, YES, 1, 2, 1, "shared by the clients that connect from now on: it is so"),
     ],
 )
 def test_the_description(
