@@ -9,10 +9,9 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
 
@@ -55,9 +54,6 @@ AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
 
 EXHAUSTED = b"! no memory or no thread is left: this engine ends, and its clients start another one\n"
-
-_Read = TypeVar("_Read")
-
 
 class Opened(Struct, frozen=True):
     """What a client's first line means: its configuration, and how it is followed."""
@@ -253,10 +249,16 @@ class Host:
         profile_name = first["client"]
         is_known = profile_name is None or profile_name in BY_NAME
         if not is_known or first["log_level"] not in (None, *LEVELS):
-            connection.refuse("an option has an unknown value", misconfigured=True)
+            self._refuse(connection, "an option has an unknown value")
             return
-        opened = await _read(partial(open_configuration, first, variables), connection)
-        if opened is None:
+        try:
+            with anyio.fail_after(CONFIGURATION_SECONDS):
+                opened = await run_in_thread(partial(open_configuration, first, variables))
+        except TimeoutError:
+            connection.refuse(f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s")
+            return
+        except ConfigError as exc:
+            self._refuse(connection, str(exc))
             return
         self._log_to.apply(opened.config)  # records its secrets before anything about it is logged
         self._numbers += 1
@@ -306,6 +308,12 @@ class Host:
         await attend(gateway, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)
 
+    def _refuse(self, connection: Connection, reason: str) -> None:
+        """Refuse a client whose configuration or option is wrong; end if this process was started for it."""
+        connection.refuse(reason, misconfigured=True)
+        if not self._numbers:
+            self.stop()
+
     def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
         """Return the dependencies of servers that run as if the client had started them."""
         return replace(
@@ -342,18 +350,6 @@ def _may_open(files: int) -> bool:
         except OSError:
             return False
     return True
-
-
-async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | None:
-    """Read a client's configuration; if that fails, let the client serve alone and return `None`."""
-    try:
-        with anyio.fail_after(CONFIGURATION_SECONDS):
-            return await run_in_thread(read)
-    except TimeoutError:
-        connection.refuse(f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s")
-    except ConfigError as exc:
-        connection.refuse(str(exc), misconfigured=True)
-    return None
 
 
 async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:

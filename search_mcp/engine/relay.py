@@ -45,7 +45,7 @@ def run(options: Mapping[str, str], file: str, greeting: str = "") -> int | None
     `options` are those of `serve`, `file` is the configuration file, and `greeting` a text for stderr once an engine
     is joined.
     """
-    if not is_supported(sys.platform):
+    if not is_supported(sys.platform) or os.getpid() == 1:  # the end of a container's first process ends all others
         return None
     try:
         place = meeting(file, os.environ)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from search_mcp.config.location import approvals
 from search_mcp.engine.setting import is_own, plain_options, says_own, shared_file
 
 PLAIN = '{"mcpServers": {}}'
@@ -90,7 +91,7 @@ def test_what_cannot_be_read_is_reported_by_a_process_that_serves_alone(
 
 
 @pytest.mark.skipif("sys.platform != 'linux'", reason="the folder of the user's own file is named by a variable")
-def test_the_users_own_file_counts_where_the_folder_has_one_that_is_not_trusted(
+def test_a_file_in_the_current_folder_counts_once_it_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
@@ -109,3 +110,5 @@ def test_the_users_own_file_counts_where_the_folder_has_one_that_is_not_trusted(
     assert shared_file({}, {}) is None
     own.unlink()
     assert shared_file({}, {}) is None
+    approvals().trust(project / "config" / "mcp-servers.json", [])
+    assert shared_file({}, {}) == str(project / "config" / "mcp-servers.json")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real.processes import VARIABLE
+from real.processes import VARIABLE, wait_until_gone
 
 import search_mcp
 from processes.conftest import write
@@ -42,10 +42,9 @@ def test_clients_share_an_engine_without_any_setting(tmp_path: Path) -> None:
             assert SERVES_ALONE not in first.stderr + second.stderr
 
 
-@pytest.mark.parametrize("options", [(), ("--",)], ids=["own", "own, and options in an unusual form"])
-def test_a_client_has_a_process_of_its_own_if_the_file_says_so(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_client_has_a_process_of_its_own_if_the_file_says_so(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO, engine="own") as home:
-        with home.client(options=options) as client:
+        with home.client() as client:
             assert is_served(client)
             assert not home.meeting_folder.exists()
         assert SERVES_ALONE not in client.stderr
@@ -77,10 +76,14 @@ def test_an_edit_goes_back_for_new_clients_at_once_and_for_others_after_the_end_
             assert len(home.engine()["clients"]) == 1
 
 
-def test_on_windows_each_client_has_a_process_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("place", ["Windows", "the first process of a container"])
+def test_a_client_has_a_process_of_its_own_where_an_engine_has_no_use(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "platform", "win32")
+    if place == "Windows":
+        monkeypatch.setattr(sys, "platform", "win32")
+    else:
+        monkeypatch.setattr(os, "getpid", lambda: 1)
     assert relay({}, str(tmp_path / "servers.json")) is None
     assert capfd.readouterr() == ("", "")
 
@@ -105,10 +108,11 @@ def test_a_file_that_cannot_be_read_is_reported_in_one_sentence(tmp_path: Path, 
         '{"mcpServers": {}}'.encode("utf-16"),
     ],
 )
-def test_a_wrong_file_is_reported_in_one_sentence(tmp_path: Path, text: bytes) -> None:
+def test_a_wrong_file_is_reported_in_one_sentence_and_leaves_no_engine(tmp_path: Path, text: bytes) -> None:
     with Home(tmp_path, ECHO) as home:
         home.config.write_bytes(text)
         is_reported(home)
+        assert not wait_until_gone(home.mark)
 
 
 def is_reported(home: Home) -> None:
@@ -219,12 +223,13 @@ def test_a_logout_that_removes_the_runtime_folder_ends_no_client(home: Home) -> 
 def test_an_update_that_removes_our_files_is_reported_once_an_engine_is_needed(home: Home) -> None:
     package = home.folder / "delays" / "search_mcp"
     shutil.copytree(Path(search_mcp.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    with home.client() as first, home.client() as client:
+    with home.client() as first:
         assert is_served(first)
-        assert is_served(client)  # it has started no engine, so it has not loaded what that takes
-        shutil.rmtree(package)
-        assert client.calls("one.echo", words="still up") == "still up"
-        home.kills_engine()
-        error = client.is_refused("one.echo", words="no")
-        assert "no other engine could be started" in error["message"]
-        assert error["data"] == {"mayHaveRun": False}
+        with home.client() as client:
+            assert is_served(client)  # it has started no engine, so it has not loaded what that takes
+            shutil.rmtree(package)
+            assert client.calls("one.echo", words="still up") == "still up"
+            home.kills_engine()
+            error = client.is_refused("one.echo", words="no")
+            assert "no other engine could be started" in error["message"]
+            assert error["data"] == {"mayHaveRun": False}

@@ -27,6 +27,7 @@ def home(place: Place) -> Place:
     return replace(place, variables={**place.variables, "XDG_CONFIG_HOME": str(place.folder / ".config")})
 
 
+@pytest.mark.usefixtures("engines_to_stop")
 def test_install_makes_the_first_list_complete(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry, "dying": server("dying")}}))
