@@ -38,7 +38,8 @@ def mark(place: Place) -> Path:
 
 def write(path: Path, servers: dict[str, Any], **settings: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
+    whole = {"mcpServers": servers, "settings": {"engine": "own", **settings}}
+    path.write_text(json.dumps(whole), encoding="utf-8")
 
 
 @pytest.fixture
@@ -552,6 +553,7 @@ def test_commands_are_shown_before_they_are_added(place: Place) -> None:
 # Our own entries
 
 
+@pytest.mark.usefixtures("engines_to_stop")
 def test_our_entry_imports_nothing_from_the_current_folder(place: Place) -> None:
     cursor = place.folder / ".cursor" / "mcp.json"
     old = {"command": sys.executable, "args": ["-m", "search_mcp", "--client", "cursor"]}

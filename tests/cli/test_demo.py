@@ -2,8 +2,12 @@
 
 import sys
 
-from cli.conftest import COMMAND, Place, server
+import pytest
 
+from cli.conftest import COMMAND, Place, server
+from search_mcp.engine.meeting import is_supported
+
+pytestmark = pytest.mark.usefixtures("engines_to_stop")
 STEPS = ["connect", "tools/list", "search_tools", "describe_tools", "tools/call", "an error"]
 
 
@@ -21,6 +25,8 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert "suggestions: time.get_current_time" in ended.out
     assert ended.err.startswith("Every step succeeded.")
     assert "\x1b" not in ended.out
+    if is_supported(sys.platform):
+        assert place.run("engine", "stop").out.startswith("Stopped the engine with pid ")
     assert place.leaves_no_process()
 
 

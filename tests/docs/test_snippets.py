@@ -31,7 +31,9 @@ print(folders.log_folder())
 
 
 @pytest.fixture
-def reader(tmp_path: Path, fork_server: ForkServer | None, server_fork_server: ForkServer | None) -> Reader:
+def reader(
+    tmp_path: Path, fork_server: ForkServer | None, server_fork_server: ForkServer | None, engines_to_stop: None
+) -> Reader:
     """A user in a project folder, with two servers that have stderr logs, and another server in Cursor."""
     reader = Reader(tmp_path, fork_server)
     servers = SERVERS
@@ -86,7 +88,6 @@ def test_every_snippet_is_a_configuration_without_a_fault(page: str, snippet: st
     assert [server.problem for server in config.servers if server.problem] == []
 
 
-@pytest.mark.usefixtures("engines_to_stop")
 def test_the_entry_for_any_other_client_serves(reader: Reader) -> None:
     (snippet,) = blocks("clients.md", "json")
     config = reader.types("search-mcp config path").stdout.strip()

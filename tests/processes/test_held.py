@@ -184,7 +184,9 @@ def test_an_edit_of_a_link_to_another_file_holds_its_programs(tmp_path: Path) ->
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.py").write_text(f"open({str(tmp_path / 'PWNED')!r}, 'w')" if name == "theirs" else "")
         entry = {**server("leaves_a_mark", "ran"), "cwd": "."}
-        (tmp_path / name / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"evil": entry}}))
+        (tmp_path / name / "mcp-servers.json").write_text(
+            json.dumps({"mcpServers": {"evil": entry}, "settings": {"engine": "own"}})
+        )
     link = tmp_path / "mcp-servers.json"
     link.symlink_to(tmp_path / "mine" / "mcp-servers.json")
     with Run(tmp_path, link) as run:

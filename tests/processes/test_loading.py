@@ -34,7 +34,8 @@ def without(*modules: str) -> str:
 def test_initialize_is_answered_before_modules_that_it_does_not_need_are_loaded(tmp_path: Path) -> None:
     # The contract: "answers `initialize` at once".
     config = tmp_path / "mcp-servers.json"
-    config.write_text(json.dumps({"mcpServers": {"one": {"command": sys.executable}}}))
+    servers = {"one": {"command": sys.executable}}
+    config.write_text(json.dumps({"mcpServers": servers, "settings": {"engine": "own"}}))
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
     command = [sys.executable, "-c", without(*LATER), "--config", str(config)]
@@ -75,7 +76,7 @@ def test_nothing_for_remote_servers_is_loaded_before_one_is_reached(serve: Serve
 
 def test_messages_that_came_with_a_search_are_answered_before_the_search_is_loaded(tmp_path: Path) -> None:
     config = tmp_path / "mcp-servers.json"
-    config.write_text('{"mcpServers": {}}')
+    config.write_text('{"mcpServers": {}, "settings": {"engine": "own"}}')
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
     search = {"name": "search_tools", "arguments": {"query": "file"}}
     messages: list[dict[str, Any]] = [

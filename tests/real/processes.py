@@ -43,7 +43,8 @@ def stop_engines() -> None:
     """Stop the engines in the folder where those of these tests are."""
     if is_supported(sys.platform):
         for path in sockets(os.environ):
-            ask(path, {"wants": "stop"}, SECONDS)
+            if (stopped := ask(path, {"wants": "stop"}, SECONDS)) is not None:
+                _wait_for_one(stopped["pid"], SECONDS)  # it closes the connection a moment before its exit
 
 
 def wait_until_gone(mark: str, *, but_engines: bool = False) -> set[int]:
