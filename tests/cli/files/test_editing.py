@@ -315,7 +315,7 @@ def test_a_configuration_with_another_fault_can_be_edited(place: Place, config: 
 
 def test_a_running_search_mcp_notices_the_edit(place: Place) -> None:
     path = place.folder / "mcp-servers.json"
-    path.write_text('{"mcpServers": {}}')
+    path.write_text('{"mcpServers": {}, "settings": {"engine": "own"}}')
     with Run(place.folder, path, {"XDG_STATE_HOME": place.variables["XDG_STATE_HOME"]}) as run:
         run.opens()
         run.asks("tools/list")
