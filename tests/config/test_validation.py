@@ -99,8 +99,8 @@ WRONG_SETTINGS = [
     ("maxNameLength", "32", '"auto" or a whole number, 16 or more', "32 without quotes"),
     ("callTool", "raed-only", '"all", "read-only" or "off"', '"read-only"'),
     ("callTool", "readOnly", '"all", "read-only" or "off"', '"read-only"'),
-    ("engine", "shred", '"own" or "shared"', '"shared"'),
-    ("engine", True, '"own" or "shared"', '"own"'),
+    ("engine", "shred", '"shared" or "own"', '"shared"'),
+    ("engine", True, '"shared" or "own"', '"shared"'),
 ]
 
 
