@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Ended, Place, log, server
+from search_mcp.cli.checks.report import LASTING
 
 Configured = Callable[..., Place]
 
@@ -91,6 +92,17 @@ def test_check_when_all_is_well(configured: Configured, time_server: dict[str, A
     assert time.split()[:3] == ["time", "ready", "2026-07-28"]
     assert off.split() == ["off", "off"]
     assert "\n2 ready, 1 off; 9 tools\n" in ended.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, each client has a process of its own")
+def test_check_says_what_clients_share_and_how_long_it_lasts(place: Place) -> None:
+    servers = {"toolbox": server("toolbox", share=True)}
+    place.configure(servers, engine="own")
+    assert "Sharing between clients" not in place.run("check").out
+    place.config.write_text(json.dumps({"mcpServers": servers}))
+    said = place.run("check").out
+    assert 'toolbox: can be shared: "share" is true' in said
+    assert LASTING in " ".join(said.split())
 
 
 def test_check_when_a_server_fails(toolbox: Place) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real.processes import VARIABLE, wait_until_gone
+from real.processes import VARIABLE, engines, wait_until_gone
 
 import search_mcp
 from processes.conftest import write
@@ -145,6 +145,11 @@ if "WITHOUT_PROC" in os.environ:
     assert libc.unshare(0x20000) == 0  # CLONE_NEWNS
     assert libc.mount(None, b"/", None, 0x44000, None) == 0  # MS_PRIVATE | MS_REC
     assert libc.mount(b"none", b"/proc", b"tmpfs", 0, None) == 0
+if "SESSION" in os.environ and "serve" in sys.orig_argv:  # its folder is where systemd has it
+    assert libc.unshare(0x20000) == 0
+    assert libc.mount(None, b"/", None, 0x44000, None) == 0
+    assert libc.mount(b"none", b"/run", b"tmpfs", 0, None) == 0
+    os.makedirs(f"/run/user/{os.getuid()}/bus")
 if "GROUP" in os.environ and "serve" in sys.orig_argv:
     os.setpgid(0, 0)
 """
@@ -184,6 +189,17 @@ def test_clients_without_proc_share_an_engine(home: Home) -> None:
         assert is_served(first)
         assert is_served(second)
         assert len(home.engine()["clients"]) == 2
+
+
+@root
+def test_a_client_that_passes_on_few_variables_has_an_engine_with_the_session_of_its_user(home: Home) -> None:
+    with home.client({"SESSION": "1", "XDG_RUNTIME_DIR": ""}) as client:
+        assert is_served(client)
+        (engine,) = engines(home.mark)
+        process, session = Path(f"/proc/{engine}"), f"run/user/{os.getuid()}"
+        assert len([*(process / "root" / session / "search-mcp").glob("*.sock")]) == 1
+        assert f"DBUS_SESSION_BUS_ADDRESS=unix:path=/{session}/bus".encode() in (process / "environ").read_bytes()
+    ends(engine, signal.SIGTERM)
 
 
 def test_a_client_with_fewer_rights_has_an_engine_with_these(home: Home) -> None:
