@@ -42,7 +42,6 @@ PROXIES = "_proxy"
 NAMESPACES = ("mnt", "pid", "net", "user", "ipc", "uts")
 RESTRICTIONS = (b"NoNewPrivs:", b"Seccomp")
 """Lines about a process: bubblewrap, Flatpak, Landlock and every unprivileged filter of system calls set the first."""
-_DARWIN_USER_TEMP_DIR = 65537  # <unistd.h>
 _LINUX_PEERCRED = 17  # SO_PEERCRED, which Python has on Linux only
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS and the BSDs, <sys/un.h>
 
@@ -154,7 +153,8 @@ def folder_name(variables: Mapping[str, str], uid: int, is_own: Callable[[str], 
 
 def _temporary_folder() -> str:
     """Return the user's temporary folder on macOS, to which `TMPDIR` is set there; empty elsewhere."""
-    return (os.confstr(_DARWIN_USER_TEMP_DIR) or "") if sys.platform == "darwin" else ""
+    # _CS_DARWIN_USER_TEMP_DIR of <unistd.h>
+    return (os.confstr(65537) or "") if sys.platform == "darwin" else ""
 
 
 def make_safe(folder: str) -> None:
