@@ -29,7 +29,8 @@ _PLACES_AND_LANGUAGE: Final = re.compile("PATH|LANG|LANGUAGE|LC_.*").fullmatch
 once its program is found."""
 ONE_FOR_EACH = "one for each client"
 """The beginning of the description of a server that is not shared."""
-SHARED_LATER = "it was opened before it was known to have no session; clients that connect from now on share one"
+SHARED_LATER = "shared by the clients that connect from now on"
+"""The same for a remote one that was opened for one client, before it was known to have no session."""
 
 
 class Sharing(Struct, frozen=True):

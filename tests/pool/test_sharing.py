@@ -62,9 +62,6 @@ def test_evidence_about_a_known_server(
     assert (judged.is_shared, judged.why) == (is_shared, why)
 
 
-STARTED_BEFORE = "it was opened before it was known to have no session; clients that connect from now on share one"
-
-
 @pytest.mark.parametrize(
     ("decided", "now", "clients", "processes", "shared", "description"),
     [
