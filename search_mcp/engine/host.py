@@ -55,6 +55,7 @@ AHEAD_SECONDS = 5.0
 
 EXHAUSTED = b"! no memory or no thread is left: this engine ends, and its clients start another one\n"
 
+
 class Opened(Struct, frozen=True):
     """What a client's first line means: its configuration, and how it is followed."""
 
