@@ -9,7 +9,7 @@ from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import Call
-from search_mcp.model.names import Action
+from search_mcp.model.names import Action, Kind
 from search_mcp.wire import structs
 
 
@@ -44,7 +44,7 @@ class Forwarding:
         params = arguments.without_added(added, call, item) if added else call.params
         if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
             params = arguments.with_types(params, item)
-            if wrong := arguments.unknown(params, item):
+            if (wrong := arguments.unknown(params, item)) and self._has_shown_names(call):
                 call.reply.steps.append(partial(arguments.with_note, call.target, wrong, item))
         if params is not call.params:
             call = structs.replace(call, params=params)
@@ -57,6 +57,10 @@ class Forwarding:
             self._limit(call, item, config.max_result_characters)
         call.reply.steps.append(partial(self._steps.read, forwarded))
         self._servers.backends[item.server].submit(call, item.key)
+
+    def _has_shown_names(self, call: Call) -> bool:
+        """Return whether a model may have guessed: it was listed names only. A person's command has no session."""
+        return call.caller.session is not None and self._client.presentation.has_shown(Kind.TOOLS, call.caller.viewer)
 
     def _limit(self, call: Call, item: Item, limit: int) -> None:
         """Have the result of a call shortened if it is longer than the user wants."""

@@ -97,6 +97,10 @@ class Presentation:
         items = self._shown[kind, viewer] = self._list(kind, self.audience(viewer))
         return items
 
+    def has_shown(self, kind: Kind, viewer: Viewer) -> bool:
+        """Return whether such a client was shown a list of this kind."""
+        return (kind, viewer) in self._shown
+
     def advance(self, kind: Kind, viewer: Viewer) -> bool:
         """Prepare a list for some milliseconds; return whether more is due.
 

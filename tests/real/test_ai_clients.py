@@ -59,9 +59,9 @@ READS = {
     "a bare name in call_tool": Step("call_tool", {"name": "insist", "arguments": {"amount": 1}}, ("42",)),
     "a search that finds": Step("search_tools", {"query": "repeat words"}, ("fast.echo", "words: string", ENDED)),
     "a search that fits nothing": Step(
-        "search_tools", {"query": "answer an email from Bob"}, ("No tool of the connected servers clearly does", ENDED)
+        "search_tools", {"query": "answer an email from Bob"}, ("No tool of the connected servers clearly does",)
     ),
-    "a search that matches nothing": Step("search_tools", {"query": "xylophone"}, ("fast", "broken", ENDED)),
+    "a search that matches nothing": Step("search_tools", {"query": "xylophone"}, ("fast", "broken")),
     "a search in a server that is down": Step("search_tools", {"query": "renew", "server": "broken"}, (REASON,)),
     "a call of a server that is down": Step(
         "call_tool", {"name": "broken.renew", "arguments": {}}, ("is not running", REASON)
@@ -147,7 +147,8 @@ def test_a_tool_is_offered_with_its_required_parameters(meeting: Meeting) -> Non
 
 
 def test_the_instructions_describe_each_server(meeting: Meeting) -> None:
-    assert "fast: Answers at once" in meeting.warm.turns[-1].instructions, meeting.warm.turns[-1].instructions
+    instructions = meeting.warm.turns[-1].instructions
+    assert "- fast (6 tools): Answers at once" in instructions, instructions
 
 
 def test_a_slow_server_is_reached_in_the_same_conversation(meeting: Meeting) -> None:
