@@ -11,10 +11,8 @@ from search_mcp.model.visible import one_line
 LONGEST_ABBREVIATION = 12
 REQUIRED_LENGTH = 100
 """Most characters of required parameters behind a brief description."""
-OPTIONAL_LENGTH = 60
-"""Most characters of the other ones."""
-INSIDE_LENGTH = 60
-"""Most characters of the names inside one parameter."""
+OTHERS_LENGTH = 60
+"""Most characters of the other ones, and of the names inside one parameter."""
 
 
 _compiled = cache(re.compile)  # compiled for the first list, not at the start
@@ -51,7 +49,7 @@ def with_parameters(description: str, schema: Mapping[str, Any]) -> str:
     properties, required = _members(schema)
     needed = [f"{parameter(name)}{_inside(properties.get(name), schema)}" for name in required]
     others = [f"{parameter(name)}?" for name in properties if name not in required]
-    written = [*_first(needed, REQUIRED_LENGTH), *_first(others, OPTIONAL_LENGTH)]
+    written = [*_first(needed, REQUIRED_LENGTH), *_first(others, OTHERS_LENGTH)]
     if not written:
         return description
     if description.endswith((".", "。", "｡")) and not _compiled(_ABBREVIATION).search(
@@ -78,7 +76,7 @@ def _inside(schema: object, root: Mapping[str, Any]) -> str:
         *(name for name in properties if name not in required),
     ]
     names = [parameter(name) + ("" if name in required else "?") for name in ordered]
-    return f": {{{', '.join(_first(names, INSIDE_LENGTH))}}}{'[]' if is_list else ''}" if names else ""
+    return f": {{{', '.join(_first(names, OTHERS_LENGTH))}}}{'[]' if is_list else ''}" if names else ""
 
 
 def _first(names: Sequence[str], length: int) -> list[str]:

@@ -74,14 +74,14 @@ def read_server(name: str, servers: Sequence[str]) -> str | None:
     return alike[0]
 
 
-def enumerated(names: Sequence[str]) -> str:
+def enumerated(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Write names as a bounded enumeration; only plain words are not quoted."""
-    return _bounded([named(each) for each in names])
+    return _bounded([named(each) for each in names], most)
 
 
-def _bounded(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
+def _bounded(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    more = len(names) - most
+    return ", ".join([*names[:most], *([f"… {more} more"] if more > 0 else [])]) or "none"
 
 
 def instead(arguments: Mapping[str, Any], wanted: str) -> str:

@@ -94,7 +94,9 @@ DEFINITIONS: Mapping[str, Fields] = {
         _CALLS_READERS,
     ),
     LIST_SERVERS: _definition(
-        LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
+        LIST_SERVERS,
+        "Show the connected servers: state, number of tools, last error, their own instructions.",
+        {"server": {"type": "string", "description": "Only this one, with the names of its tools"}},
     ),
     RESTART: _definition(
         RESTART,

@@ -56,6 +56,9 @@ NOTHING_CLEAR: Mapping[SearchKind, str] = {
 }
 """The sentence for a search whose first result does not clearly fit."""
 
+MOST_TOOLS = 500
+"""Tools of a server that an answer names."""
+
 _Answer: TypeAlias = tuple[str, dict[str, Any]]
 """The answer of one of our tools: the text for the model, and the same as data."""
 
@@ -202,9 +205,16 @@ class OwnTools:
         body = ToolDescriptions(self._catalog, list(self._statuses()), shown, audience).write(arguments)
         return on_one_line(payload.encode(body)), body
 
-    def _list_servers(self, _arguments: Mapping[str, Any], _audience: Audience) -> _Answer:
-        lines, servers = ServerReport(self._catalog, self._facts()).write(self._statuses())
+    def _list_servers(self, arguments: Mapping[str, Any], audience: Audience) -> _Answer:
+        statuses = list(self._statuses())
+        server = read_server(read_argument(arguments, "server", str, ""), [each.server for each in statuses])
+        asked = [each for each in statuses if server in (None, each.server)]
+        lines, servers = ServerReport(self._catalog, self._facts()).write(asked)
         body: dict[str, Any] = {"servers": servers}
+        if server is not None:
+            names = self._names_of(server, audience)
+            lines.append(f"Its tools: {enumerated(names, MOST_TOOLS)}")
+            body["tools"] = names[:MOST_TOOLS]
         if notice := self._notice():
             lines = [notice, *(lines if servers else [])]
             body["notice"] = notice
@@ -213,3 +223,8 @@ class OwnTools:
             lines = [f"The last edit of the configuration has no effect: {error}", *lines]
             body["configurationError"] = error
         return "\n".join(lines), body
+
+    def _names_of(self, server: str, audience: Audience) -> list[str]:
+        """Return the names of a server's tools as this client may call them."""
+        shown = self._spellings.of(Kind.TOOLS, audience.profile)
+        return [shown[each] for each in self._catalog.tools() if each.server == server and each.is_for_models]

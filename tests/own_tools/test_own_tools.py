@@ -25,7 +25,7 @@ from search_mcp.own_tools.definitions import (
     definitions,
     existing,
 )
-from search_mcp.own_tools.own_tools import OwnTools
+from search_mcp.own_tools.own_tools import MOST_TOOLS, OwnTools
 from search_mcp.own_tools.search_results import ANSWER_LENGTH
 from search_mcp.own_tools.server_report import INSTRUCTIONS_LENGTH, SERVER_INSTRUCTIONS_LENGTH
 from search_mcp.wire import payload
@@ -840,6 +840,30 @@ def test_lists_servers() -> None:
     assert [line.partition(":")[0] for line in text.splitlines()] == ["files", "git", "old"]
     assert "git: backing off, 1 tool" in text
     assert '("exit code 1")' in text
+
+
+def test_a_server_is_listed_with_the_names_of_its_tools() -> None:
+    bench = Bench(files=FILES, git=GIT)
+    text, data = bench.ask("list_servers", {"server": "Files"})
+    assert text.splitlines() == ["files: ready, 2 tools", "Its tools: files.read_text_file, files.write_file"]
+    assert data["servers"] == [{"name": "files", "state": "ready", "tools": 2}]
+    assert data["tools"] == ["files.read_text_file", "files.write_file"]
+
+
+def test_a_server_without_known_tools_is_listed_without_names() -> None:
+    text, data = with_servers(Status("x", State.FAILED, "no")).ask("list_servers", {"server": "x"})
+    assert (text.splitlines()[-1], data["tools"]) == ("Its tools: none", [])
+
+
+def test_the_tools_of_a_server_that_does_not_exist_are_an_error() -> None:
+    result = Bench(files=FILES).answer("list_servers", {"server": "none"})
+    assert result["content"][0]["text"] == "There is no server 'none'. Servers: files"
+
+
+def test_many_tools_of_a_server_are_counted() -> None:
+    bench = Bench(files=[entry(f"tool_{number}") for number in range(MOST_TOOLS + 7)])
+    text, data = bench.ask("list_servers", {"server": "files"})
+    assert (text[-8:], len(data["tools"])) == ("… 7 more", MOST_TOOLS)
 
 
 def test_list_servers_sends_the_model_to_the_user() -> None:
