@@ -494,6 +494,22 @@ def test_a_modern_client_that_listens_is_told_to_listen_again(tmp_path: Path) ->
             assert client.answer(listening)["result"]["resultType"] == "complete"
 
 
+def test_a_call_that_waits_for_the_user_is_refused_by_the_next_engine(tmp_path: Path) -> None:
+    """It is parked in the lost one; the next knows nothing of it, and must not run it again."""
+    able = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    with Home(tmp_path, TOLD) as home, home.client() as client:
+        call = {"name": "told.echo", "arguments": {"words": "ask"}}
+        asked = client.asks("tools/call", **call, _meta=able)
+        assert asked["resultType"] == "input_required"
+        (key,) = asked["inputRequests"]
+        home.kills_engine()
+        given = {"inputResponses": {key: {"action": "accept", "content": {}}}, "requestState": asked["requestState"]}
+        error = client.answer(client.sends("tools/call", **call, **given, _meta=able))["error"]
+        assert (error["code"], "requestState is unknown" in error["message"]) == (-32602, True)
+        again = client.asks("tools/call", name="told.echo", arguments={"words": "up"}, _meta=able)
+        assert again["content"][0]["text"] == "up"
+
+
 def test_a_late_answer_to_a_question_of_a_lost_engine_answers_no_other(tmp_path: Path) -> None:
     with Home(tmp_path, {"keeps": server("keeps_state")}) as home, home.client() as client:
         hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "a client", "version": "1"}}

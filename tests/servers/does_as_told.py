@@ -12,6 +12,13 @@ def hang(_message: Json) -> None:
     """Never answer this call."""
 
 
+def ask(_message: Json) -> None:
+    """Ask the user during this call, and never answer it."""
+    schema: Json = {"type": "object", "properties": {}}
+    params = {"message": "Go on?", "requestedSchema": schema}
+    well_behaved.say({"id": "asked", "method": "elicitation/create", "params": params})
+
+
 def die(_message: Json) -> None:
     os._exit(1)
 
@@ -45,7 +52,7 @@ def flood_stderr(message: Json) -> None:
     well_behaved.say(message)
 
 
-FAULTS = {each.__name__: each for each in (hang, die, break_off, close, answer_twice, flood_stdout, flood_stderr)}
+FAULTS = {each.__name__: each for each in (hang, ask, die, break_off, close, answer_twice, flood_stdout, flood_stderr)}
 
 
 def say(message: Json) -> None:
