@@ -28,6 +28,7 @@ from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import in_slices
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Action, Kind
+from search_mcp.model.sentences import enumerated
 from search_mcp.model.servers import ElicitationComplete, ListChanged, News, Opening, StateChanged, TaskChanged
 from search_mcp.pool.pool import Pool
 from search_mcp.results.process_results import ProcessResults
@@ -67,6 +68,7 @@ class Gateway:
         self.file_queue = dependencies.file_queue
         self.opening: Opening | None = None
         """The opening of the client; `None` before the client has opened."""
+        self._opened_at: float | None = None  # until the first list of tools was given
         self.meanings = ClientMeanings(config, pool, dependencies)
         self.servers = Servers(dependencies.clock, pool.in_common, self.meanings.current)
         self.state = ClientState(self.servers, profile, pool.later, results)
@@ -137,7 +139,7 @@ class Gateway:
         """Open the servers for this client; a second opening changes nothing."""
         if self.opening is not None:
             return
-        self.opening = opening
+        self.opening, self._opened_at = opening, self._dependencies.clock()
         self.leases.open(opening)
         for lease in self.leases:
             if lease.status.failed_lately:
@@ -226,6 +228,8 @@ class Gateway:
 
         def give() -> None:
             reply(self._listing(kind, viewer))
+            if kind is Kind.TOOLS and self._opened_at is not None:
+                self._log_first_list(self._opened_at)
             for lease in self.leases:
                 lease.look_again(kind)
 
@@ -236,6 +240,15 @@ class Gateway:
             in_slices(lambda: self.state.presentation.advance(kind, viewer), give, reply, self.later)
 
         self.state.lists.when_settled(frozenset({kind}), self.servers.enabled, prepare, reply, patience)
+
+    def _log_first_list(self, opened_at: float) -> None:
+        """Log how long the first list of tools took, and the start of each server in it."""
+        self._opened_at = None
+        known = [each for each in self.leases if self.servers.catalog.is_known(each.name, Kind.TOOLS)]
+        starts = [f"{each.name} {each.status.start_seconds:.2f} s" for each in known if each.status.start_seconds]
+        late = [each.name for each in self.leases if each not in known]
+        parts = [f"; starts: {enumerated(starts)}" if starts else "", f"; without {enumerated(late)}" if late else ""]
+        log.info("= first list of tools after %.2f s%s", self._dependencies.clock() - opened_at, "".join(parts))
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list that the client is shown now."""

@@ -3,6 +3,8 @@
 Servers that need 0.5, 3, 8 and 20 s to start are combined with one that never answers and one that exits.
 """
 
+import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -206,6 +208,18 @@ def _asks_and_waits(pair: Pair) -> None:
     pair.front.hears_nothing()
     pair.after(0.2)
     assert _servers(listing.result()["tools"]) == {"beta"}
+
+
+def test_the_log_says_how_long_the_first_list_took(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    pair.with_server("beta").starts_slowly(100)
+    pair.alpha.starts_slowly(0.5)
+    listing = _asks(pair)
+    pair.after(60)
+    listing.result()
+    pair.front.asks("tools/list").result()
+    (line,) = [each for each in caplog.messages if "first list" in each]
+    assert re.fullmatch(r"= first list of tools after \d+\.\d\d s; starts: alpha 0\.5\d s; without beta", line), line
 
 
 # Servers that need not run
