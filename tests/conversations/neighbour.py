@@ -195,7 +195,6 @@ ALONE = {
     "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
     "test_a_modern_backend_that_exits_on_initialize_is_started_again_with_a_probe": _OPENING,
     "test_a_modern_server_that_answers_initialize_is_asked_again_in_its_own_words": _OPENING,
-    "test_a_new_server_is_asked_for_the_modern_era_first": _OPENING,
     "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
     "test_a_question_of_a_shared_server_outside_of_any_call_is_refused": _QUESTION,
     "test_a_question_of_a_shared_server_is_refused_as_its_own_client_would": _QUESTION,

@@ -173,23 +173,6 @@ def test_each_client_keeps_its_subscription_when_they_share_no_longer(pool: Pair
         front.inbox.clear()
 
 
-def test_each_client_keeps_its_subscription_when_the_server_turns_out_to_keep_state(
-    is_beside_a_busy_client: bool,
-) -> None:
-    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
-        pair.is_pooled = True
-        pair.alpha.config = {"share": None}
-        _accepts_subscriptions(pair)
-        fronts = _two(pair)
-        _watch(pair, *fronts)
-        pair.alpha.revision = NEWEST_LEGACY
-        pair.alpha.exits(1)
-        pair.after(20)
-        assert len(_watching(pair)) == 2
-        for front in fronts:
-            front.inbox.clear()
-
-
 # Tasks
 
 
