@@ -24,7 +24,7 @@ WAIT_SECONDS = 5.0
 MANY = 1000
 """Calls that are written at once, without waiting."""
 MOST_HELD_BYTES = 4 << 20
-"""Bytes of arguments and results that wait to be measured; from there on, each call is measured as it ends."""
+"""Bytes of arguments and results that wait to be measured. A call that would be over it is measured as it ends."""
 RETRY_SECONDS = 30.0
 """Time after which a locked file is tried again: the thread for files waits a second for it each time."""
 MOST_WAITING = 20_000
@@ -54,13 +54,15 @@ class UsageQueue:
 
     def add(self, call: EndedCall) -> None:
         """Record a call; it is written soon."""
-        self._held += call.held()
-        has_room = self._held <= MOST_HELD_BYTES
+        size = call.held()
+        has_room = self._held + size <= MOST_HELD_BYTES
+        self._held += size if has_room else 0
         self._waiting.append(call if has_room else self._row(call))
         if not self._is_due:
             self._is_due = True
             self._later(RETRY_SECONDS if self._is_locked else WAIT_SECONDS, self.flush)
-        if (len(self._waiting) >= MANY or not has_room) and not self._is_queued and not self._is_locked:
+        is_much = len(self._waiting) >= MANY or self._held > MOST_HELD_BYTES // 2
+        if is_much and not self._is_queued and not self._is_locked:
             self._queue()
 
     def flush(self) -> None:

@@ -161,18 +161,18 @@ def test_the_last_calls_are_written_at_the_end(threads: Threads) -> None:
     assert threads.carry_out() == 0
 
 
-def test_large_results_are_measured_and_written_at_once(threads: Threads) -> None:
-    """Or else they would stay in memory until enough time or enough calls have passed."""
-    large = Result(Raw(b'"%b"' % bytes(MOST_HELD_BYTES // 2).replace(b"\0", b"x")))
+def test_large_results_do_not_wait_in_memory(threads: Threads) -> None:
+    large = Result(Raw(b'"%b"' % bytes(MOST_HELD_BYTES // 3).replace(b"\0", b"x")))
     references = sys.getrefcount(large)
     threads.queue.add(ended("a", large))
     assert threads.operations == []
-    assert sys.getrefcount(large) == references + 1
     threads.queue.add(ended("b", large))
-    assert sys.getrefcount(large) == references + 1
+    assert len(threads.operations) == 1
+    threads.queue.add(ended("c", large))
+    assert sys.getrefcount(large) == references + 2, "it was measured at once"
     assert threads.carry_out() == 1
     assert sys.getrefcount(large) == references
-    assert threads.written() == ["a", "b"]
+    assert threads.written() == ["a", "b", "c"]
 
 
 def test_a_bug_in_the_measuring_of_a_call_costs_no_other_one(
