@@ -128,16 +128,8 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
     """Append what is wrong with the arguments, and the signature, to an error result; return others unchanged."""
     if not is_error(result):
         return result
-    body = result.fields()
-    try:
-        blocks = payload.items(body.get("content", Raw(b"[]")))
-    except ValueError:
-        return result
     text = _hint(name, params, item)
-    if not text:
-        return result
-    hint = payload.encode({"type": "text", "text": text})
-    return replace(result, body={**body, "content": payload.encode([*blocks, hint])})
+    return _followed_by(result, text) if text else result
 
 
 def unknown(params: Fields, item: Item) -> Sequence[str]:
@@ -155,18 +147,26 @@ def with_note(name: str, wrong: Sequence[str], item: Item, outcome: Outcome | No
     """
     if not isinstance(outcome, Result) or outcome.type != "complete" or is_error(outcome):
         return outcome
-    body = outcome.fields()
-    try:
-        blocks = payload.items(body.get("content", Raw(b"[]")))
-    except ValueError:
-        return outcome
     required = item.input_schema.get("required")
     needed = required if isinstance(required, list) else []
     names = [parameter(each) if each in needed else f"{parameter(each)}?" for each in item.parameters]
     what = "is not a parameter" if len(wrong) == 1 else "are not parameters"
     text = f"Note: {enumerated([*map(parameter, wrong)])} {what} of {name}; its parameters: {enumerated(names)}"
-    note = payload.encode({"type": "text", "text": text})
-    return replace(outcome, body={**body, "content": payload.encode([*blocks, note])})
+    return _followed_by(outcome, text)
+
+
+def _followed_by(result: Result, text: str) -> Result:
+    """Append a text to a result, unless its content is no list, or so long that opening it would delay other calls."""
+    body = result.fields() if isinstance(result.body, dict) or len(result.body) <= LARGE_BYTES else {}
+    content = body.get("content", Raw(b"[]"))
+    try:
+        blocks = payload.items(content) if body and len(content) <= LARGE_BYTES else None
+    except ValueError:
+        blocks = None
+    if blocks is None:
+        return result
+    block = payload.encode({"type": "text", "text": text})
+    return replace(result, body={**body, "content": payload.encode([*blocks, block])})
 
 
 def is_error(result: Result) -> bool:

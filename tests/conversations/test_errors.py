@@ -9,6 +9,7 @@ from conversations.eras import legacy_legacy, legacy_modern, modern_client, mode
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, names, text, tool
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import Raw
 
 # no such tool
@@ -547,6 +548,14 @@ def test_a_good_result_says_which_arguments_are_no_parameters(pair: Pair, by: st
     said = {"structuredContent": {"a": [1.0, "☃"]}, "_meta": {"a": {}}, "isError": False, "extra": 1}
     pair.alpha.returns(text("hello", **said))
     pair.front.gets({"content": [{"type": "text", "text": "hello"}, NOTE], **said})
+
+
+def test_a_very_long_result_is_not_opened_to_say_so(pair: Pair) -> None:
+    pair.alpha.tools = [STYLED]
+    pair.front.opens()
+    pair.front.calls("alpha__greet", name="Ada", nome="Ada")
+    pair.alpha.returns(text("x" * LARGE_BYTES))
+    pair.front.gets(text("x" * LARGE_BYTES))
 
 
 @pytest.mark.parametrize(
