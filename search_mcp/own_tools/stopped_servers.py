@@ -32,7 +32,7 @@ class StoppedServers:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._told: set[tuple[str, str]] = set()  # servers and reasons
+        self._told: dict[str, str] = {}  # by server, the last reason
 
     def fitting(self, statuses: Iterable[Status], query: str, best: str | None) -> Mapping[str, str]:
         """Write a sentence about each server that does not run, and that the query names or that has the best tool."""
@@ -45,9 +45,9 @@ class StoppedServers:
         return dict(list(found.items())[:MOST_DOWN])
 
     def others(self, statuses: Iterable[Status], but: Container[str]) -> str:
-        """Name all others with the reasons, each once."""
+        """Name all others with the reasons, each until its reason changes."""
         down = [each for each in statuses if each.server not in but and _is_down(self._catalog, each)]
-        new = [each for each in down if (each.server, _reason(each)) not in self._told]
+        new = [each for each in down if self._told.get(each.server) != _reason(each)]
         self._told.update((each.server, _reason(each)) for each in new)
         return _listed(new)
 

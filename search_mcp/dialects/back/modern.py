@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Bounds of the delay before an ended subscription is opened again, in seconds; less than reading a list may take."""
 
-_TRUE = Raw(b"true")
 
 _BEGINS = frozenset({Action.SUBSCRIBE, Action.FOLLOW_TASK})
 _OF_URIS, _OF_TASKS = {Action.SUBSCRIBE, Action.UNSUBSCRIBE}, {Action.FOLLOW_TASK, Action.UNFOLLOW_TASK}
