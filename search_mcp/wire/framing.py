@@ -7,7 +7,6 @@ from search_mcp.wire.structs import Struct
 
 CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
-_SMALL_PIECE = 4096  # bytes; smaller chunks of one line are joined until they have this size
 END_BYTES = 512  # bytes kept of both ends of an oversize line: JSON libraries write the id near one of them
 
 
@@ -33,7 +32,7 @@ class LineDecoder:
         self._header = header
         self.speaks_headers = False  # true once a body came behind headers: responses are framed in the same way
         self._limit = limit
-        self._pending: list[bytes] = []
+        self._pending = bytearray()
         self._size = 0
         self._head = self._tail = b""  # the ends of a line that is over the limit
         self._body: int | None = None  # bytes of a body still to come; None between bodies
@@ -75,26 +74,22 @@ class LineDecoder:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._pending and len(self._pending[-1]) < _SMALL_PIECE:
-            self._pending[-1] += piece
-        else:
-            self._pending.append(piece)
+        self._pending += piece  # pieces in a list could leave holes in the heap, as large as the line in all
         if self._size > self._limit:
-            for kept in self._pending:
-                self._head += kept[: END_BYTES - len(self._head)]
-                self._tail = (self._tail + kept[-END_BYTES:])[-END_BYTES:]
-            self._pending = []
+            self._head += self._pending[: END_BYTES - len(self._head)]
+            self._tail = (self._tail + self._pending[-END_BYTES:])[-END_BYTES:]
+            self._pending = bytearray()
 
     def _complete(self, line: bytes) -> Line | None:
         """Return the pending bytes and `line` as one line; `None` for a blank line or a header."""
         if self._size or len(line) > self._limit:
             self._keep(line)
-            size, pending, self._pending, self._size = self._size, self._pending, [], 0
+            size, pending, self._pending, self._size = self._size, self._pending, bytearray(), 0
             if size > self._limit:
                 oversize = Oversize(size, self._head, self._tail)
                 self._head = self._tail = b""
                 return oversize
-            line = b"".join(pending)
+            line = bytes(pending)
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
