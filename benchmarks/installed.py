@@ -29,17 +29,24 @@ def interpreter(kind: str, key: str, requirements: Sequence[str]) -> Path:
 
 def script(package: str) -> tuple[str, str]:
     """Install an npm package, `NAME@VERSION`, unless it is installed; return the command line of its script."""
+    name = package.rpartition("@")[0]
+    root = modules(package) / name
+    node = shutil.which("node")
+    assert node is not None
+    return node, str(root / json.loads((root / "package.json").read_text("utf-8"))["bin"][name])
+
+
+def modules(package: str) -> Path:
+    """Install an npm package, `NAME@VERSION`, unless it is installed; return the folder that its modules are in."""
     node, npm = map(shutil.which, ("node", "npm"))  # on Windows this finds npm.cmd
     if node is None or npm is None:
         sys.exit(f"{package} needs Node.js with npm on PATH: install it, or leave this subject out with --subjects")
-    name = package.rpartition("@")[0]
-    folder = _folder(name, package)
+    folder = _folder(package.rpartition("@")[0].replace("/", "-"), package)
     if not _is_whole(folder):
         folder.mkdir(exist_ok=True)
         quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
         _install(folder, [npm, "install", "--prefix", str(folder), *quietly], [package])
-    root = folder / "node_modules" / name
-    return node, str(root / json.loads((root / "package.json").read_text("utf-8"))["bin"][name])
+    return folder / "node_modules"
 
 
 def _folder(kind: str, key: str) -> Path:

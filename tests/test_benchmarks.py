@@ -256,3 +256,12 @@ def test_an_unknown_measure_is_refused_with_the_known_ones() -> None:
     done = run("run.py", "--measures", "speed")
     assert done.returncode == 2
     assert "speed: choose from start, hindered-start, small-call" in done.stderr
+
+
+@pytest.mark.figures  # installs six servers
+@pytest.mark.skipif(sys.platform != "linux", reason="memory that processes share is counted on Linux only")
+def test_clients_share_the_real_servers_that_keep_nothing() -> None:
+    done = run("real_servers.py")
+    assert done.returncode == 0, done.stderr
+    rows = {row: ratio for row, *_, ratio in (line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:])}
+    assert float(rows["memory of time, fetch, memory, git, MB"]) <= 1 / 3
