@@ -119,7 +119,18 @@ class Catalog:
 
     def has_entries(self, kind: Kind) -> bool:
         """Return whether any server has an entry of this kind."""
-        return any(of is kind and page is not None and page.entries for (_, of), page in self.pages.items())
+        return any(
+            of is kind and page is not None and page.entries and not self.is_switched_off(server, kind)
+            for (server, of), page in self.pages.items()
+        )
+
+    def is_switched_off(self, server: str, kind: Kind) -> bool:
+        """Return whether the user switched off what a server lists of this kind."""
+        if (config := self.servers.get(server)) is None:
+            return False
+        if kind is Kind.PROMPTS:
+            return not config.prompts
+        return kind in (Kind.RESOURCES, Kind.TEMPLATES) and not config.resources
 
     def is_admitted(self, server: str, tool: str) -> bool:
         """Return whether a tool passes its server's filters and is not withheld."""
@@ -317,7 +328,7 @@ class Catalog:
     def entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
         """Return a server's repaired definitions, with a remark for each repair."""
         page = self.pages.get((server, kind))
-        if page is None:
+        if page is None or self.is_switched_off(server, kind):
             return ()
         if (server, kind) not in self._repaired:
             fitted = [(entry, *repaired(kind, entry)) for entry in page.entries]

@@ -66,6 +66,8 @@ def resolve(
         allow=entry.tools.allow or (),
         deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # an empty list allows nothing
         pinned=entry.pinned,
+        prompts=entry.prompts,
+        resources=entry.resources,
         rename=entry.rename,
         describe=entry.describe,
         result_size=entry.result_size,

@@ -221,6 +221,10 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
+    prompts: bool = True
+    """Whether its prompts are listed and can be used."""
+    resources: bool = True
+    """Whether its resources and templates are listed."""
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
     result_size: int | None = None
@@ -347,6 +351,8 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     prefix: str | None = None
     tools: ToolFilter = ToolFilter()
     pinned: Strings = ()
+    prompts: bool = True
+    resources: bool = True
     rename: dict[str, str] = field(default_factory=dict)
     describe: dict[str, str] = field(default_factory=dict)
     result_size: _ResultSize | None = None

@@ -43,6 +43,8 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "allow": _STRINGS,
     "deny": _STRINGS,
     "pinned": _STRINGS,
+    "prompts": _SWITCH,
+    "resources": _SWITCH,
     "rename": _TEXTS,
     "describe": _TEXTS,
     "headers": ("an object of strings", '{"Name": "value"}'),

@@ -108,8 +108,7 @@ class Servers:
     def capabilities(self) -> MergedCapabilities:
         """Merge the backends' capabilities; while one of them is unknown, every capability is offered."""
         statuses = [backend.status for backend in self.backends.values()]
-        found = [status.capabilities for status in statuses]
-        known = [each for each in found if each is not None]
+        known = [status.capabilities for status in statuses if status.capabilities is not None]
         awaited = [status.capabilities for status in statuses if status.state not in ENDED_STATES]
         hopeful = None in awaited
         extensions: dict[str, Raw] = {}
@@ -117,7 +116,7 @@ class Servers:
             extensions = (each.extensions or {}) | extensions  # the first server that declares one decides its settings
         own = {Kind.TOOLS, Kind.RESOURCES} if self.catalog.limits_results else {Kind.TOOLS}  # shortened results
         return MergedCapabilities(
-            kinds=frozenset(Kind) if hopeful else frozenset(own.union(*(each.kinds for each in known))),
+            kinds=frozenset(Kind) if hopeful else frozenset(own.union(*map(self._kinds, statuses))),
             logging=hopeful or any(each.logging for each in known),
             completions=hopeful or any(each.completions for each in known),
             subscribe=hopeful or any(each.subscribe for each in known),
@@ -127,6 +126,11 @@ class Servers:
             # Not hopefully: "Clients MUST NOT call `resources/directory/read` against a server that has not declared"
             reads_directories=any(each.reads_directories for each in known),
         )
+
+    def _kinds(self, status: Status) -> frozenset[Kind]:
+        """Return what a server lists, without what the user switched off."""
+        kinds = status.capabilities.kinds if status.capabilities is not None else frozenset[Kind]()
+        return frozenset(kind for kind in kinds if not self.catalog.is_switched_off(status.server, kind))
 
     def only_server(self, can: Callable[[ServerCapabilities], bool]) -> str | None:
         """Find the only server with a capability; `None` while another server's capabilities are unknown."""

@@ -409,6 +409,34 @@ NOTE: Json = {"uri": "note://one", "name": "One", "mimeType": "text/plain", "siz
 NOTES: Json = {"uriTemplate": "note://{id}", "name": "Notes", "annotations": {"priority": 0.5}}
 
 
+def test_prompts_and_resources_of_a_server_can_be_switched_off_at_once(pair: Pair) -> None:
+    pair.alpha.prompts, pair.alpha.resources, pair.alpha.templates = [HELLO], [NOTE], [NOTES]
+    beta = pair.with_server("beta")
+    beta.prompts = [HELLO]
+    pair.front.opens()
+    assert names(pair.front.asks("prompts/list").result()["prompts"]) == ["alpha.hello", "beta.hello"]
+    pair.front.asks("resources/list").result()
+    pair.alpha.config = {"prompts": False, "resources": False}
+    pair.edit()
+    pair.after(1)
+    if not pair.front.is_modern:
+        pair.front.hears("notifications/prompts/list_changed")
+        pair.front.hears("notifications/resources/list_changed")
+    assert names(pair.front.asks("prompts/list").result()["prompts"]) == ["beta.hello"]
+    assert NOTE["uri"] not in [each["uri"] for each in pair.front.asks("resources/list").result()["resources"]]
+    assert pair.front.asks("resources/templates/list").result()["resourceTemplates"] == []
+    pair.front.asks("prompts/get", {"name": "alpha.hello"}).fails(-32602)
+    assert len(pair.alpha.channels) == 1
+
+
+def test_what_is_switched_off_is_not_declared(pair: Pair, tmp_path: Path) -> None:
+    pair.alpha.config = {"prompts": False}
+    pair.alpha.prompts, pair.alpha.resources = [HELLO], [NOTE]
+    pair.was_here_before(tmp_path)
+    pair.front.opens()
+    assert set(pair.front.opening["capabilities"]) == {"tools", "resources"}
+
+
 def test_prompts_resources_and_templates_are_merged(pair: Pair) -> None:
     pair.alpha.prompts, pair.alpha.resources, pair.alpha.templates = [HELLO], [NOTE], [NOTES]
     beta = pair.with_server("beta")

@@ -15,7 +15,7 @@ def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
     servers = [each for each in session.config.servers if each.enabled and (not names or each.name in names)]
     left_out = {each.name: len(session.catalog.hidden_by_read_only(each.name)) for each in servers if each.read_only}
     of_all = () if names else of_search(session.config.embeddings)
-    return [*of_read_only(left_out), *of_versions(servers), *of_all]
+    return [*of_read_only(left_out), *of_switched_off(servers), *of_versions(servers), *of_all]
 
 
 def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
@@ -23,6 +23,13 @@ def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
     if left_out:
         said = [f"{name} ({counted(count, 'tool')} left out)" if count else name for name, count in left_out.items()]
         yield f'Read-only ("readOnly"): {enumerated(said)}.'
+
+
+def of_switched_off(servers: Sequence[ServerConfig]) -> Iterator[str]:
+    """List the servers whose prompts or resources are not listed."""
+    for key in ("prompts", "resources"):
+        if off := [each.name for each in servers if not getattr(each, key)]:
+            yield f'{key.capitalize()} not listed ("{key}": false): {enumerated(off)}.'
 
 
 def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:

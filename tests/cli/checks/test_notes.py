@@ -40,6 +40,16 @@ def test_tools_left_out_by_read_only_are_counted(place: Place) -> None:
     assert 'the configuration sets "readOnly"' in " ".join(refused.err.split())
 
 
+def test_lists_that_are_switched_off_are_named(place: Place) -> None:
+    place.configure({"one": server("toolbox", prompts=False), "two": server("toolbox", prompts=False, resources=False)})
+    checked = place.run("check", "--json")
+    assert checked.json["notes"] == [
+        'Prompts not listed ("prompts": false): one and two.',
+        'Resources not listed ("resources": false): two.',
+    ]
+    assert [each["prompts"] for each in checked.json["servers"]] == [0, 0]
+
+
 def test_many_servers_are_one_line() -> None:
     servers = [ServerConfig(name=f"s{number}", command="npx", args=("-y", f"pkg{number}")) for number in range(30)]
     (note,) = of_versions(servers)
