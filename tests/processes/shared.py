@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-from real.processes import VARIABLE, living, wait_until_gone
+from real.processes import VARIABLE, command_line, living, wait_until_gone
 
 from processes.conftest import write
 from processes.run import SECONDS, Json, Run
@@ -142,6 +142,12 @@ class Home:
         """Kill the engine, and wait for its end."""
         ends(self.engine()["pid"], signal.SIGKILL)
 
+    def _stop_engines(self) -> None:
+        """Stop those that listen; one that a killed client has started may do so only later."""
+        for path in self.sockets():
+            with contextlib.suppress(joining.NoEngineError):
+                ask(str(path), {"wants": "stop"}, SECONDS)
+
     def __enter__(self) -> Self:
         return self
 
@@ -149,11 +155,9 @@ class Home:
         if self.log.exists():
             print(self.log.read_text(errors="replace")[-20_000:], file=sys.stderr)
         try:
-            for path in self.sockets():
-                with contextlib.suppress(joining.NoEngineError):
-                    ask(str(path), {"wants": "stop"}, SECONDS)
-            left = wait_until_gone(self.mark) if kind is None else set()
-            assert not left, f"processes left: {left}"
+            self._stop_engines()
+            left = wait_until_gone(self.mark, act=self._stop_engines) if kind is None else set()
+            assert not left, f"processes left: {[command_line(each) for each in left]}"
         finally:
             for pid in living(self.mark):
                 with contextlib.suppress(ProcessLookupError):

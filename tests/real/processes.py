@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from search_mcp.engine.joining import ask
@@ -20,6 +21,8 @@ VARIABLE = "SEARCH_MCP_TEST_RUN"
 _ENGINE = b"from search_mcp.engine.process import main"
 SECONDS = 60.0
 """Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
+LOOK_SECONDS = 1.0
+"""Poll interval for processes that started meanwhile."""
 
 
 def living(mark: str) -> set[int]:
@@ -47,12 +50,21 @@ def stop_engines() -> None:
                 _wait_for_one(stopped["pid"], SECONDS)  # it closes the connection a moment before its exit
 
 
-def wait_until_gone(mark: str, *, but_engines: bool = False) -> set[int]:
-    """Wait for the exit of every process with the mark; return those that are still running at the time limit."""
+def wait_until_gone(mark: str, *, but_engines: bool = False, act: Callable[[], None] = lambda: None) -> set[int]:
+    """Wait for the exit of every process with the mark; return those that are still running at the time limit.
+
+    `act` is called again and again meanwhile.
+    """
     deadline = time.monotonic() + SECONDS
     while (left := living(mark) - (engines(mark) if but_engines else set())) and time.monotonic() < deadline:
-        _wait_for_one(left.pop(), deadline - time.monotonic())
+        _wait_for_one(left.pop(), min(LOOK_SECONDS, deadline - time.monotonic()))
+        act()
     return left
+
+
+def command_line(pid: int) -> str:
+    """Return the number and the command line of a process, where /proc has it."""
+    return f"{pid} {_read(Path(f'/proc/{pid}/cmdline')).replace(bytes(1), b' ').decode(errors='replace')}"
 
 
 def _wait_for_one(pid: int, seconds: float) -> None:
