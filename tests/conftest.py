@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 from fork_server import AVAILABLE, ForkServer
 from hypothesis import settings
-from real.processes import engines, stop_engines
+from real.processes import lasting_engines, stop_engines
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -134,7 +134,7 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 def no_engine_is_left(folders_of_our_own: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fail if the tests of a module leave an engine behind, which would run for five minutes."""
     yield
-    left = engines(str(tmp_path_factory.getbasetemp()))
+    left = lasting_engines(str(tmp_path_factory.getbasetemp()))
     for pid in left:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

@@ -21,6 +21,8 @@ VARIABLE = "SEARCH_MCP_TEST_RUN"
 _ENGINE = b"from search_mcp.engine.process import main"
 SECONDS = 60.0
 """Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
+ENDING_SECONDS = 10.0
+"""Time limit for an engine that is ending when its tests are over; it would run for 300 s otherwise."""
 LOOK_SECONDS = 1.0
 """Poll interval for processes that started meanwhile."""
 
@@ -40,6 +42,14 @@ def living(mark: str) -> set[int]:
 def engines(mark: str) -> set[int]:
     """Return the engine processes with the mark, where /proc tells them from others."""
     return {pid for pid in living(mark) if _ENGINE in _read(Path(f"/proc/{pid}/cmdline"))}
+
+
+def lasting_engines(mark: str) -> set[int]:
+    """Return the engines with the mark that do not end by themselves within seconds, as after a wrong option."""
+    deadline = time.monotonic() + ENDING_SECONDS
+    while (left := engines(mark)) and time.monotonic() < deadline:
+        _wait_for_one(min(left), deadline - time.monotonic())
+    return left
 
 
 def stop_engines() -> None:
