@@ -45,6 +45,7 @@ class Catalog:
         self.prefixes = Prefixes(servers)
         self.pages: dict[tuple[str, Kind], ServerList | None] = {}
         """The lists that are known; `None` for one that could not be read."""
+        self._switched_off: dict[tuple[str, Kind], ServerList | None] = {}  # as they were read
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
@@ -64,11 +65,10 @@ class Catalog:
         """
         self.servers = {server.name: server for server in servers}
         self.prefixes = Prefixes([*servers, *switched_off])
-        self.pages = {
-            (server, kind): page
-            for (server, kind), page in self.pages.items()
-            if server in self.servers and server not in replaced
-        }
+        read, self.pages, self._switched_off = {**self.pages, **self._switched_off}, {}, {}
+        for (server, kind), page in read.items():
+            if server in self.servers and server not in replaced:
+                self.pages[server, kind] = self._without_switched_off(server, kind, page)
         self._repaired.clear()
         self._named.clear()
         self._merged.clear()
@@ -88,6 +88,7 @@ class Catalog:
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
         """Store a server's list; `None` if it could not be read."""
+        page = self._without_switched_off(server, kind, page)
         before = self.pages.get((server, kind))
         self.pages[server, kind] = page
         if page is not None and before is not None and self._looks_alike(server, before, page):
@@ -99,6 +100,13 @@ class Catalog:
             self._skills = None
             self._merged.pop(Kind.SKILLS, None)
         self.version += 1
+
+    def _without_switched_off(self, server: str, kind: Kind, page: ServerList | None) -> ServerList | None:
+        """Return a list that was read, or an empty one in place of a list that is switched off."""
+        if not self.is_switched_off(server, kind):
+            return page
+        self._switched_off[server, kind] = page
+        return _NOT_ASKED if page is None else ServerList((), page.freshness, read_at=page.read_at)
 
     def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
         is_pinned = server in self.servers and self.servers[server].pin_tools
@@ -119,18 +127,11 @@ class Catalog:
 
     def has_entries(self, kind: Kind) -> bool:
         """Return whether any server has an entry of this kind."""
-        return any(
-            of is kind and page is not None and page.entries and not self.is_switched_off(server, kind)
-            for (server, of), page in self.pages.items()
-        )
+        return any(of is kind and page is not None and page.entries for (_, of), page in self.pages.items())
 
     def is_switched_off(self, server: str, kind: Kind) -> bool:
-        """Return whether the user switched off what a server lists of this kind."""
-        if (config := self.servers.get(server)) is None:
-            return False
-        if kind is Kind.PROMPTS:
-            return not config.prompts
-        return kind in (Kind.RESOURCES, Kind.TEMPLATES) and not config.resources
+        """Return whether the user switched a server's list of this kind off; it counts as empty then."""
+        return server in self.servers and kind in self.servers[server].switched_off
 
     def is_admitted(self, server: str, tool: str) -> bool:
         """Return whether a tool passes its server's filters and is not withheld."""
@@ -328,7 +329,7 @@ class Catalog:
     def entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
         """Return a server's repaired definitions, with a remark for each repair."""
         page = self.pages.get((server, kind))
-        if page is None or self.is_switched_off(server, kind):
+        if page is None:
             return ()
         if (server, kind) not in self._repaired:
             fitted = [(entry, *repaired(kind, entry)) for entry in page.entries]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from search_mcp.config.placeholders import Places, Source
 from search_mcp.config.secrets import Redactor
 from search_mcp.model.errors import ConfigError, for_shell
+from search_mcp.model.names import Kind
 from search_mcp.wire.structs import Meta, Struct, field
 
 MAX_MESSAGE_BYTES = 64 << 20
@@ -222,9 +223,9 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     deny: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     prompts: bool = True
-    """Whether its prompts are listed and can be used."""
+    """Whether clients are shown its prompts, and can use them."""
     resources: bool = True
-    """Whether its resources and templates are listed."""
+    """Whether clients are shown its resources and resource templates."""
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
     result_size: int | None = None
@@ -272,6 +273,12 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     def redactor(self) -> Redactor:
         """The function that replaces this server's secrets in a text."""
         return Redactor(self.secrets)
+
+    @property
+    def switched_off(self) -> frozenset[Kind]:
+        """The kinds of its lists that clients are not shown."""
+        prompts = () if self.prompts else (Kind.PROMPTS,)
+        return frozenset(prompts if self.resources else (*prompts, Kind.RESOURCES, Kind.TEMPLATES))
 
     @property
     def may_run(self) -> bool:

@@ -268,7 +268,7 @@ class Gateway:
     def _on_news(self, news: News) -> None:
         if isinstance(news, ListChanged):
             self.state.lists.on_news(news.server, news.kind)
-            if news.is_announced:
+            if news.is_announced and not self.servers.catalog.is_switched_off(news.server, news.kind):
                 self._announced.add(news.kind)
             self.servers.catalog.put(news.server, news.kind, news.page)
         if isinstance(news, ListChanged | StateChanged):

@@ -116,7 +116,7 @@ class Servers:
             extensions = (each.extensions or {}) | extensions  # the first server that declares one decides its settings
         own = {Kind.TOOLS, Kind.RESOURCES} if self.catalog.limits_results else {Kind.TOOLS}  # shortened results
         return MergedCapabilities(
-            kinds=frozenset(Kind) if hopeful else frozenset(own.union(*map(self._kinds, statuses))),
+            kinds=frozenset(Kind) if hopeful else frozenset(own.union(*map(self._declared, statuses))),
             logging=hopeful or any(each.logging for each in known),
             completions=hopeful or any(each.completions for each in known),
             subscribe=hopeful or any(each.subscribe for each in known),
@@ -127,10 +127,13 @@ class Servers:
             reads_directories=any(each.reads_directories for each in known),
         )
 
-    def _kinds(self, status: Status) -> frozenset[Kind]:
-        """Return what a server lists, without what the user switched off."""
+    def _declared(self, status: Status) -> frozenset[Kind]:
+        """Return the kinds of lists that a server adds to the capabilities.
+
+        Resources that are switched off are among them, because results may refer to one that the client then reads.
+        """
         kinds = status.capabilities.kinds if status.capabilities is not None else frozenset[Kind]()
-        return frozenset(kind for kind in kinds if not self.catalog.is_switched_off(status.server, kind))
+        return kinds - ({Kind.PROMPTS} & self.configs[status.server].switched_off)
 
     def only_server(self, can: Callable[[ServerCapabilities], bool]) -> str | None:
         """Find the only server with a capability; `None` while another server's capabilities are unknown."""

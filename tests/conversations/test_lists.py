@@ -429,12 +429,62 @@ def test_prompts_and_resources_of_a_server_can_be_switched_off_at_once(pair: Pai
     assert len(pair.alpha.channels) == 1
 
 
-def test_what_is_switched_off_is_not_declared(pair: Pair, tmp_path: Path) -> None:
-    pair.alpha.config = {"prompts": False}
+def test_lists_that_were_switched_off_are_back_at_once(pair: Pair) -> None:
+    pair.alpha.config = {"prompts": False, "resources": False}
+    pair.alpha.prompts, pair.alpha.resources, pair.alpha.templates = [HELLO], [NOTE], [NOTES]
+    pair.front.opens()
+    assert pair.front.asks("prompts/list").result()["prompts"] == []
+    assert pair.front.asks("resources/templates/list").result()["resourceTemplates"] == []
+    pair.alpha.config = {}
+    pair.edit()
+    pair.after(1)
+    pair.front.inbox.clear()
+    assert names(pair.front.asks("prompts/list").result()["prompts"]) == ["alpha.hello"]
+    assert pair.front.asks("resources/list").result()["resources"] == [NOTE]
+    assert pair.front.asks("resources/templates/list").result()["resourceTemplates"] == [NOTES]
+    assert len(pair.alpha.channels) == 1
+
+
+def test_prompts_that_are_switched_off_are_not_declared_but_resources_are(pair: Pair, tmp_path: Path) -> None:
+    pair.alpha.config = {"prompts": False, "resources": False}
     pair.alpha.prompts, pair.alpha.resources = [HELLO], [NOTE]
     pair.was_here_before(tmp_path)
     pair.front.opens()
     assert set(pair.front.opening["capabilities"]) == {"tools", "resources"}
+
+
+def test_a_resource_that_is_switched_off_can_be_read_once_a_result_refers_to_it(pair: Pair) -> None:
+    pair.alpha.config = {"resources": False}
+    pair.alpha.resources = [NOTE]
+    beta = pair.with_server("beta")
+    beta.resources = [{"uri": "other://x", "name": "X"}]
+    pair.front.opens()
+    pair.front.asks("resources/read", {"uri": NOTE["uri"]}).fails(-32602 if pair.front.is_modern else -32002)
+    call = pair.front.calls("alpha.echo")
+    link = {"content": [{"type": "resource_link", "uri": NOTE["uri"], "name": "One"}]}
+    pair.alpha.is_called("echo").returns(link)
+    call.gets(link)
+    pair.front.asks("resources/read", {"uri": NOTE["uri"]})
+    pair.alpha.receives("resources/read", uri=NOTE["uri"]).returns({"contents": []})
+    pair.front.gets({"contents": []})
+
+
+@legacy_client
+def test_a_client_does_not_hear_of_changes_of_a_list_that_is_switched_off(pair: Pair) -> None:
+    pair.alpha.config = {"prompts": False}
+    pair.alpha.prompts = [HELLO]
+    beta = pair.with_server("beta")
+    beta.prompts = [HELLO]
+    pair.front.opens()
+    pair.front.asks("prompts/list").result()
+    pair.alpha.prompts = [HELLO, {**HELLO, "name": "bye"}]
+    pair.alpha.changes("prompts")
+    pair.after(1)
+    pair.front.hears_nothing()
+    beta.prompts = []
+    beta.changes("prompts")
+    pair.after(1)
+    pair.front.hears("notifications/prompts/list_changed")
 
 
 def test_prompts_resources_and_templates_are_merged(pair: Pair) -> None:

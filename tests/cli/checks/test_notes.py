@@ -47,7 +47,6 @@ def test_lists_that_are_switched_off_are_named(place: Place) -> None:
         'Prompts not listed ("prompts": false): one and two.',
         'Resources not listed ("resources": false): two.',
     ]
-    assert [each["prompts"] for each in checked.json["servers"]] == [0, 0]
 
 
 def test_many_servers_are_one_line() -> None:
