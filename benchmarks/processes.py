@@ -1,5 +1,6 @@
 """Resource use of a subject's own processes, without its backends."""
 
+import contextlib
 import time
 from pathlib import Path
 
@@ -9,6 +10,21 @@ from subjects import HERE, Session
 MEGABYTE = 1_000_000
 PROCESS_CLOCK = 2
 """The clock of a whole process, in the number that Linux makes of it and the process (clock_getcpuclockid(3))."""
+
+
+def of_home(folder: Path) -> list[psutil.Process]:
+    """Return all processes whose home is a folder, those of an engine included."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("HOME") == str(folder):
+                found.append(process)
+    return found
+
+
+def proportional(process: psutil.Process) -> float:
+    """Return the proportional set size in MB, in which a page that several processes share counts once; Linux only."""
+    return float(process.memory_full_info().pss) / MEGABYTE
 
 
 def own(session: Session) -> list[psutil.Process]:

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from typing import Any
 import psutil
 from client import Pipe, patience
 from installed import interpreter, modules
+from processes import of_home, proportional
 
 PACKAGES = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24")
 SCRIPTS = tuple(f"@modelcontextprotocol/server-{name}@2026.8.31" for name in ("memory", "everything", "filesystem"))
@@ -33,7 +35,6 @@ CLIENTS: Sequence[tuple[str, str, Mapping[str, object]]] = (
     ("cursor-vscode", "2025-06-18", {"elicitation": {}}),
 ) * 2
 SECONDS = 60.0
-MEGABYTE = 1_000_000
 
 
 def main() -> None:
@@ -62,9 +63,9 @@ def _measured(programs: Mapping[str, Path], engine: str) -> dict[str, float]:
         try:
             with contextlib.ExitStack() as stack:
                 starts = [_opened(stack, home, variables, *each) for each in CLIENTS]
-                return {**_counted(home), "start of a later client: initialize, ms": sorted(starts[1:])[2]}
+                return {**_counted(home), "start of a later client: initialize, ms": statistics.median(starts[1:])}
         finally:
-            for each in _processes(home):
+            for each in of_home(home):
                 with contextlib.suppress(psutil.Error):
                     each.kill()
 
@@ -128,18 +129,9 @@ def _close(pipe: Pipe) -> None:
     pipe.release()
 
 
-def _processes(home: Path) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.environ().get("HOME") == str(home):
-                found.append(process)
-    return found
-
-
 def _counted(home: Path) -> dict[str, float]:
-    processes = {each: " ".join(each.cmdline()) for each in _processes(home)}
-    memory = {each: each.memory_full_info().pss / MEGABYTE for each in processes}
+    processes = {each: " ".join(each.cmdline()) for each in of_home(home)}
+    memory = {each: proportional(each) for each in processes}
     sharing = [each for each, line in processes.items() if any(f"mcp-server-{name}" in line for name in SHARED)]
     return {
         "processes": len(processes),

@@ -16,7 +16,7 @@ import client
 import psutil
 from calls import BLOCK_SECONDS, call_times
 from client import patience
-from processes import processor_time
+from processes import of_home, processor_time, proportional
 from readings import Extent, Reading, Turns, milliseconds_since, quantile
 from subjects import HERE, START_SECONDS, Session, SharedBackend, Subject
 
@@ -28,7 +28,6 @@ AT_ONCE = 8
 """Calls that a busy client has in flight."""
 STARTS = 5
 """Starts beside a running client in one turn."""
-MEGABYTE = 1_000_000
 NAMES = [f"b{number}" for number in range(SERVERS)]
 
 
@@ -66,13 +65,7 @@ class Home:
         return sessions
 
     def processes(self) -> list[psutil.Process]:
-        """Return all processes of this home, those of an engine included."""
-        found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if process.environ().get("HOME") == str(self._folder):
-                    found.append(process)
-        return found
+        return of_home(self._folder)
 
     def close(self) -> None:
         """End the engine, which would wait for clients for five minutes."""
@@ -275,12 +268,12 @@ def _memory(home: Home, sessions: Sequence[Session], label: str) -> list[Reading
     of_clients = [each for each in processes if each.pid in started and each not in servers]
     label = f"{label} of {SERVERS} servers"
     readings = [
-        Reading(f"{label}: memory of all processes", "MB", _sum(processes, _pss)),
+        Reading(f"{label}: memory of all processes", "MB", _sum(processes, proportional)),
         Reading(f"{label}: processes", "", len(processes)),
         Reading(f"{label}: server processes", "", len(servers)),
     ]
     if of_clients:
-        each = _sum(of_clients, _pss) / len(of_clients)
+        each = _sum(of_clients, proportional) / len(of_clients)
         readings.append(Reading(f"{label}: memory of the process that a client starts", "MB", each))
     return readings
 
@@ -291,7 +284,3 @@ def _is_running(process: psutil.Process, script: str) -> bool:
 
 def _sum(processes: Sequence[psutil.Process], measure: Callable[[psutil.Process], float]) -> float:
     return sum(map(measure, processes))
-
-
-def _pss(process: psutil.Process) -> float:
-    return float(process.memory_full_info().pss) / MEGABYTE
