@@ -101,7 +101,10 @@ def suite(*words: str, **variables: str) -> str:
     """Run the suite; return its output."""
     environment = {**os.environ, "PYTHONPATH": TESTS, "NO_COLOR": "1", **variables}
     command = [*packages.conformance(), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+    except subprocess.TimeoutExpired as exc:
+        pytest.fail(f"the suite did not end; it said: {exc.stdout!r} {exc.stderr!r}")
     return done.stdout + done.stderr
 
 
