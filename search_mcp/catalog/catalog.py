@@ -130,7 +130,7 @@ class Catalog:
         return any(of is kind and page is not None and page.entries for (_, of), page in self.pages.items())
 
     def is_switched_off(self, server: str, kind: Kind) -> bool:
-        """Return whether the user switched a server's list of this kind off; it counts as empty then."""
+        """Return whether the user hides a server's prompts, resources or templates; their list counts as empty then."""
         return server in self.servers and kind in self.servers[server].switched_off
 
     def is_admitted(self, server: str, tool: str) -> bool:

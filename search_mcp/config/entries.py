@@ -11,6 +11,7 @@ from search_mcp.config.placeholders import Complaint, Expansion, Places, Values,
 from search_mcp.config.schema import Entry, Remote, ServerConfig, ServerDefaults, Settings, Unfilled
 from search_mcp.config.secrets import Redactor, find_secrets, spellings
 from search_mcp.model.errors import for_shell
+from search_mcp.model.names import Kind
 from search_mcp.wire import payload, structs
 
 
@@ -66,8 +67,7 @@ def resolve(
         allow=entry.tools.allow or (),
         deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # an empty list allows nothing
         pinned=entry.pinned,
-        prompts=entry.prompts,
-        resources=entry.resources,
+        switched_off=_switched_off(entry),
         rename=entry.rename,
         describe=entry.describe,
         result_size=entry.result_size,
@@ -97,6 +97,11 @@ def filled(server: ServerConfig, values: Values) -> ServerConfig:
         problem=found.problem,
         unfilled=None,
     )
+
+
+def _switched_off(entry: Entry) -> frozenset[Kind]:
+    is_shown = {Kind.PROMPTS: entry.prompts, Kind.RESOURCES: entry.resources, Kind.TEMPLATES: entry.resources}
+    return frozenset(kind for kind, shown in is_shown.items() if not shown)
 
 
 def _watched(entry: Entry, folder: str) -> dict[str, Any]:

@@ -222,10 +222,8 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
-    prompts: bool = True
-    """Whether clients are shown its prompts, and can use them."""
-    resources: bool = True
-    """Whether clients are shown its resources and resource templates."""
+    switched_off: frozenset[Kind] = frozenset()
+    """The kinds of its lists that clients are not shown."""
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
     result_size: int | None = None
@@ -273,12 +271,6 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     def redactor(self) -> Redactor:
         """The function that replaces this server's secrets in a text."""
         return Redactor(self.secrets)
-
-    @property
-    def switched_off(self) -> frozenset[Kind]:
-        """The kinds of its lists that clients are not shown."""
-        prompts = () if self.prompts else (Kind.PROMPTS,)
-        return frozenset(prompts if self.resources else (*prompts, Kind.RESOURCES, Kind.TEMPLATES))
 
     @property
     def may_run(self) -> bool:

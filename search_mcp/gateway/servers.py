@@ -128,9 +128,9 @@ class Servers:
         )
 
     def _declared(self, status: Status) -> frozenset[Kind]:
-        """Return the kinds of lists that a server adds to the capabilities.
+        """Return the kinds of lists for which a server makes search-mcp declare a capability.
 
-        Resources that are switched off are among them, because results may refer to one that the client then reads.
+        Hidden resources are among them, because a result may refer to one, which the client then reads.
         """
         kinds = status.capabilities.kinds if status.capabilities is not None else frozenset[Kind]()
         return kinds - ({Kind.PROMPTS} & self.configs[status.server].switched_off)

@@ -13,6 +13,7 @@ from conversations.transcript import Said
 from conversations.words import ECHO, GREET, OWN_TOOLS, WITH_CALL_TOOL, Json, encode, names, text, tool
 from search_mcp.catalog import list_limits
 from search_mcp.gateway.problems import MOST_LOGGED
+from search_mcp.model.names import Kind
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -406,6 +407,9 @@ def test_every_servers_state_is_shown(pair: Pair) -> None:
 
 HELLO: Json = {"name": "hello", "description": "Says hello", "arguments": [{"name": "whom", "required": True}]}
 NOTE: Json = {"uri": "note://one", "name": "One", "mimeType": "text/plain", "size": 3, "_meta": {"x.y/z": 1}}
+PROMPTS_OFF: Json = {"switched_off": frozenset({Kind.PROMPTS})}
+RESOURCES_OFF: Json = {"switched_off": frozenset({Kind.RESOURCES, Kind.TEMPLATES})}
+ALL_OFF: Json = {"switched_off": frozenset({Kind.PROMPTS, Kind.RESOURCES, Kind.TEMPLATES})}
 NOTES: Json = {"uriTemplate": "note://{id}", "name": "Notes", "annotations": {"priority": 0.5}}
 
 
@@ -416,7 +420,7 @@ def test_prompts_and_resources_of_a_server_can_be_switched_off_at_once(pair: Pai
     pair.front.opens()
     assert names(pair.front.asks("prompts/list").result()["prompts"]) == ["alpha.hello", "beta.hello"]
     pair.front.asks("resources/list").result()
-    pair.alpha.config = {"prompts": False, "resources": False}
+    pair.alpha.config = ALL_OFF
     pair.edit()
     pair.after(1)
     if not pair.front.is_modern:
@@ -430,7 +434,7 @@ def test_prompts_and_resources_of_a_server_can_be_switched_off_at_once(pair: Pai
 
 
 def test_lists_that_were_switched_off_are_back_at_once(pair: Pair) -> None:
-    pair.alpha.config = {"prompts": False, "resources": False}
+    pair.alpha.config = ALL_OFF
     pair.alpha.prompts, pair.alpha.resources, pair.alpha.templates = [HELLO], [NOTE], [NOTES]
     pair.front.opens()
     assert pair.front.asks("prompts/list").result()["prompts"] == []
@@ -446,7 +450,7 @@ def test_lists_that_were_switched_off_are_back_at_once(pair: Pair) -> None:
 
 
 def test_prompts_that_are_switched_off_are_not_declared_but_resources_are(pair: Pair, tmp_path: Path) -> None:
-    pair.alpha.config = {"prompts": False, "resources": False}
+    pair.alpha.config = ALL_OFF
     pair.alpha.prompts, pair.alpha.resources = [HELLO], [NOTE]
     pair.was_here_before(tmp_path)
     pair.front.opens()
@@ -454,7 +458,7 @@ def test_prompts_that_are_switched_off_are_not_declared_but_resources_are(pair: 
 
 
 def test_a_resource_that_is_switched_off_can_be_read_once_a_result_refers_to_it(pair: Pair) -> None:
-    pair.alpha.config = {"resources": False}
+    pair.alpha.config = RESOURCES_OFF
     pair.alpha.resources = [NOTE]
     beta = pair.with_server("beta")
     beta.resources = [{"uri": "other://x", "name": "X"}]
@@ -471,7 +475,7 @@ def test_a_resource_that_is_switched_off_can_be_read_once_a_result_refers_to_it(
 
 @legacy_client
 def test_a_client_does_not_hear_of_changes_of_a_list_that_is_switched_off(pair: Pair) -> None:
-    pair.alpha.config = {"prompts": False}
+    pair.alpha.config = PROMPTS_OFF
     pair.alpha.prompts = [HELLO]
     beta = pair.with_server("beta")
     beta.prompts = [HELLO]

@@ -8,6 +8,7 @@ from search_mcp.cli.counting import counted, enumerated
 from search_mcp.cli.session import Session
 from search_mcp.config.addresses import is_loopback
 from search_mcp.config.schema import EmbeddingsAddress, ServerConfig
+from search_mcp.model.names import Kind
 
 
 def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
@@ -26,10 +27,10 @@ def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
 
 
 def of_switched_off(servers: Sequence[ServerConfig]) -> Iterator[str]:
-    """List the servers whose prompts or resources are not listed."""
-    for key in ("prompts", "resources"):
-        if off := [each.name for each in servers if not getattr(each, key)]:
-            yield f'{key.capitalize()} not listed ("{key}": false): {enumerated(off)}.'
+    """Name the servers whose prompts or resources the user hides."""
+    for kind in (Kind.PROMPTS, Kind.RESOURCES):
+        if hiding := [each.name for each in servers if kind in each.switched_off]:
+            yield f'Without {kind.value}, as configured ("{kind.value}": false): {enumerated(hiding)}.'
 
 
 def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:

@@ -46,8 +46,9 @@ ABOUT: Final[Mapping[str, str]] = {
     "allow": "Patterns such as read_*. Only tools whose names match one of them are available. Default: all tools.",
     "deny": "Patterns such as delete_*. Tools whose names match one of them are not available, even if allow matches "
     "them too.",
-    "prompts": "false: the server's prompts are not listed, so they do not fill the menu of the client.",
-    "resources": "false: the server's resources are not listed. Those that results refer to can still be read.",
+    "prompts": "false hides the server's prompts, which would fill the client's menu. They cannot be used then.",
+    "resources": "false hides the server's resources and templates. A resource that the result of a tool refers to can "
+    "still be read.",
     "pinned": "Tools that are always listed, with their full definition.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
