@@ -37,7 +37,7 @@ def script(package: str) -> tuple[str, str]:
 
 
 def modules(package: str) -> Path:
-    """Install an npm package, `NAME@VERSION`, unless it is installed; return the folder that its modules are in."""
+    """Install an npm package, `NAME@VERSION`, unless it is installed; return its `node_modules` folder."""
     node, npm = map(shutil.which, ("node", "npm"))  # on Windows this finds npm.cmd
     if node is None or npm is None:
         sys.exit(f"{package} needs Node.js with npm on PATH: install it, or leave this subject out with --subjects")

@@ -1,8 +1,9 @@
-"""Count the processes and the memory of six AI clients with six real servers, alone and with the shared engine.
+"""Count the processes and the memory of six AI clients with six real servers, first without and then with an engine.
 
     python benchmarks/real_servers.py
 
-The clients open in two revisions and with other capabilities. Each of them lists the tools and calls five servers.
+Without an engine, each client has a search-mcp of its own, with servers of its own. The clients speak two revisions of
+the protocol and declare different capabilities. Each of them lists the tools and calls five servers.
 Linux only: memory is the proportional set size, in which a page that several processes share counts once. The first
 run installs the servers from PyPI and npm.
 """
@@ -28,7 +29,7 @@ from processes import of_home, proportional
 PACKAGES = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24")
 SCRIPTS = tuple(f"@modelcontextprotocol/server-{name}@2026.8.31" for name in ("memory", "everything", "filesystem"))
 SHARED = ("time", "fetch", "memory", "git")
-"""Servers that are known to keep nothing between calls."""
+"""Servers that clients may share, because their processes keep nothing between calls."""
 CLIENTS: Sequence[tuple[str, str, Mapping[str, object]]] = (
     ("claude-ai", "2025-06-18", {}),
     ("claude-code", "2025-11-25", {"elicitation": {}, "roots": {"listChanged": True}}),

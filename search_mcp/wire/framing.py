@@ -74,7 +74,7 @@ class LineDecoder:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        self._pending += piece  # pieces in a list could leave holes in the heap, as large as the line in all
+        self._pending += piece  # a list of pieces fragments the heap: memory as large as the line stays in use
         if self._size > self._limit:
             self._head += self._pending[: END_BYTES - len(self._head)]
             self._tail = (self._tail + self._pending[-END_BYTES:])[-END_BYTES:]

@@ -143,7 +143,7 @@ class Home:
         ends(self.engine()["pid"], signal.SIGKILL)
 
     def _stop_engines(self) -> None:
-        """Stop those that listen; one that a killed client has started may do so only later."""
+        """Stop the engines that listen; an engine that a killed client has started may listen only later."""
         for path in self.sockets():
             with contextlib.suppress(joining.NoEngineError):
                 ask(str(path), {"wants": "stop"}, SECONDS)

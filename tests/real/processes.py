@@ -22,7 +22,7 @@ _ENGINE = b"from search_mcp.engine.process import main"
 SECONDS = 60.0
 """Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
 ENDING_SECONDS = 10.0
-"""Time limit for an engine that is ending when its tests are over; it would run for 300 s otherwise."""
+"""Time that an engine may take to end by itself; one that does not end has 300 s more."""
 LOOK_SECONDS = 1.0
 """Poll interval for processes that started meanwhile."""
 
@@ -45,7 +45,10 @@ def engines(mark: str) -> set[int]:
 
 
 def lasting_engines(mark: str) -> set[int]:
-    """Return the engines with the mark that do not end by themselves within seconds, as after a wrong option."""
+    """Return the engines with the mark that still run after some seconds.
+
+    An engine ends by itself if its first client has a wrong option, but not at once.
+    """
     deadline = time.monotonic() + ENDING_SECONDS
     while (left := engines(mark)) and time.monotonic() < deadline:
         _wait_for_one(min(left), deadline - time.monotonic())
