@@ -27,7 +27,7 @@ LONGER = {
 MOST_LINES = {
     "root": 900,
     "wire": 1_550,
-    "model": 1_150,
+    "model": 1_200,
     "config": 3_700,
     "http": 300,
     "catalog": 3_410,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from search_mcp.backends import lifecycle
 from search_mcp.backends.connection import Connection
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.lifecycle import Event
 from search_mcp.backends.server_entry import ServerEntry
@@ -23,10 +24,12 @@ class Availability:
     """The state of one server and its connection, through all its starts."""
 
     def __init__(
-        self, entry: ServerEntry, known: KnownLists, publish: Callable[[News], None], clock: Callable[[], float]
+        self, entry: ServerEntry, known: KnownLists, publish: Callable[[News], None], dependencies: Dependencies
     ) -> None:
-        self._entry, self._known, self._publish, self._clock = entry, known, publish, clock
+        self._entry, self._known, self._publish = entry, known, publish
+        self._clock, self._wall_clock = dependencies.clock, dependencies.wall_clock
         self._state = State.STOPPED
+        self._since: float | None = None
         self.reason: str | None = None
         self._remedy = ""  # of this reason
         self.retry_at: float | None = None
@@ -62,9 +65,9 @@ class Availability:
     def status(self) -> Status:
         last_failure = self._known.remembered.failure
         failure = last_failure if self._state is State.STOPPED else None
-        reason, remedy = self.reason, self._remedy
+        reason, remedy, since = self.reason, self._remedy, self._since
         if failure is not None and reason is None and not remedy:
-            reason, remedy = failure.reason or None, failure.remedy
+            reason, remedy, since = failure.reason or None, failure.remedy, failure.at
         return Status(
             self.name,
             self._state,
@@ -77,11 +80,12 @@ class Availability:
             lacked_login=failure is not None and failure.needs_login,
             is_about_changed=self._known.comparison.is_about_changed,
             remedy=remedy,
+            since=since,
         )
 
     def advance(self, event: Event) -> None:
         """Change the state as the table says."""
-        self._state = lifecycle.advance(self._state, event)
+        self._state, self._since = lifecycle.advance(self._state, event), self._wall_clock()
         log.debug("= %r", self)
         self._publish_status()
 

@@ -23,7 +23,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.model.calls import Call, CallLater, Outcome, Reply, Result, Retry, unheard
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
-from search_mcp.model.servers import News
+from search_mcp.model.servers import News, Status
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.inflight import Fate, RequestFailure
 from search_mcp.wire.structs import Struct, field, replace
@@ -130,7 +130,7 @@ class ServerCalls:
         return reply in self._held or waits_for_login or any(each.is_holding(reply) for each in self.successors)
 
     def _not_running(self, reason: str) -> WireError:
-        return NotRunning(self.name, self._availability.state, reason)
+        return NotRunning(Status(self.name, self._availability.state, reason))
 
     def _pass_on(self, call: Call, target: str) -> None:
         """Give a call to the server now, or hold it until that is possible."""
@@ -214,9 +214,9 @@ class ServerCalls:
         held = self._held.take()
         status = self._availability.status
         error = NotStarting if self._entry.config.watch else NotRunning
+        status = replace(status, reason=status.reason or self._availability.ending)
         for each in held:
-            reason = status.reason or self._availability.ending
-            each.call.reply(error(self.name, status.state, reason, status.retry_after_seconds))
+            each.call.reply(error(status))
         if self._login is not None and status.state is State.STOPPING:
             self._login.refuse_waiting()
 

@@ -48,7 +48,7 @@ class Supervisor:
     ) -> None:
         self._entry, self._publish, self._dependencies = ServerEntry(config, dependencies), publish, dependencies
         self._known = KnownLists(self._entry, publish, dependencies)
-        self._availability = Availability(self._entry, self._known, publish, dependencies.clock)
+        self._availability = Availability(self._entry, self._known, publish, dependencies)
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
         self.calls = ServerCalls(
             self._entry, self._availability, self._known, self._idleness, publish, later, dependencies

@@ -21,7 +21,7 @@ STATE_STYLES = {
     "held": "yellow",
     "off": "dim",
     "starting": "yellow",
-    "unknown": "yellow",
+    "not started": "yellow",
     "logged in": "green",
     "needs a login": "yellow",
 }

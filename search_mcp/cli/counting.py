@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from search_mcp.model.names import State
+from search_mcp.model.standing import NOT_STARTED, OFF
 
-_STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.NEEDS_LOGIN, State.FAILED, "off")
+_WORDS = (State.READY, State.REMEMBERED, NOT_STARTED, State.HELD, State.NEEDS_LOGIN, State.FAILED, OFF)
 MOST_NAMED = 4
 """Number of names in a sentence; further ones are counted."""
 _SMALL_BYTES = 100_000
@@ -23,10 +24,10 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= _SMALL_BYTES else f"{-(-size // 1000)} kB"
 
 
-def summary(states: Sequence[str], tools: int) -> str:
-    """Summarize the states of servers and the number of their tools."""
-    numbers = Counter(states)
-    parts = ", ".join(f"{numbers[state]:,} {state}" for state in _STATES if numbers[state])
+def summary(words: Sequence[str], tools: int) -> str:
+    """Summarize the states of servers, in words, and the number of their tools."""
+    numbers = Counter(words)
+    parts = ", ".join(f"{numbers[word]:,} {word}" for word in _WORDS if numbers[word])
     return f"{parts or 'no servers'}; {counted(tools, 'tool')}"
 
 

@@ -14,13 +14,14 @@ import anyio
 from search_mcp.cli.command_cache import CachedLists, FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import FINE, WRONG, Misuse, command, did_you_mean, disabled, short_reason, similar_names
+from search_mcp.cli.problem import FINE, WRONG, Misuse, command, did_you_mean, disabled, similar_names
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import OPTION
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
+from search_mcp.model.standing import ago, standing
 
 REMEMBERING_SECONDS = 10.0
 """Time that a command waits for lists it does not need, so that the server is cached for the next one."""
@@ -40,7 +41,10 @@ class Looked(Generic[_Answer]):
 
     def as_json(self) -> dict[str, object]:
         """Return what the JSON output says besides what was found."""
-        failed = [{"name": each.server, "state": each.state, "reason": each.explanation} for each in self.failures]
+        failed = [
+            {"name": each.server, "state": each.state, "reason": now.reason or None, "remedy": now.remedy or None}
+            for each, now in zip(self.failures, map(standing, self.failures), strict=True)
+        ]
         return {"failed": failed, "ageSeconds": round(self.age_seconds) if self.age_seconds is not None else None}
 
 
@@ -71,15 +75,15 @@ def _look(
         return run(config, options.profile, FreshLists, work)
 
     def cached(session: Session) -> tuple[list[Status], _Answer | None]:
-        standings = session.statuses()
-        states = {status.state for status in standings}
-        return standings, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
+        statuses = session.statuses()
+        states = {status.state for status in statuses}
+        return statuses, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
 
-    standings, found = read_cache(config, options.profile, cached, prepare)
+    statuses, found = read_cache(config, options.profile, cached, prepare)
     if found is not None:
         return found
-    unknown = {status.server for status in standings if status.state is State.UNKNOWN}
-    others = {status.server: status for status in standings if status.server not in unknown}
+    unknown = {status.server for status in statuses if status.state is State.UNKNOWN}
+    others = {status.server: status for status in statuses if status.server not in unknown}
     return run(only(config, unknown), options.profile, CachedLists, work, left_alone=others)
 
 
@@ -131,12 +135,8 @@ def narrow(config: Config, name: str) -> Config:
 
 def _tell_age(age_seconds: float | None, terminal: Terminal) -> None:
     """Print the age of cached lists, if they are older than a minute."""
-    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if age_seconds is not None and age_seconds >= length:
-            count = round(age_seconds / length)
-            ago = f"{count} {name}{'s' if count > 1 else ''} ago"
-            terminal.note(f"Lists cached {ago}; --refresh asks the servers again.")
-            return
+    if age_seconds is not None and age_seconds >= 60:
+        terminal.note(f"Lists cached {ago(age_seconds)}; --refresh asks the servers again.")
 
 
 def report_failures(config: Config, failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
@@ -145,16 +145,15 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
     failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD, State.NEEDS_LOGIN)]
     for status in failures:
         if status.state in (State.HELD, State.NEEDS_LOGIN):
-            terminal.note(f"{status.state.capitalize()}: {status.server}: {status.explanation}.")
+            terminal.note(f"{status.state.capitalize()}: {status.server}: {standing(status).explanation}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(
             f"Not started yet: {', '.join(unknown)}. `{command(config.servers, 'check', *unknown)}` starts {them}."
         )
     if len(failed) == 1:
-        reason = short_reason(failed[0].reason or "it did not start in time")
         check = command(config.servers, "check", failed[0].server)
-        terminal.note(f"Failed: {failed[0].server} ({reason}). `{check}` tries again.")
+        terminal.note(f"Failed: {failed[0].server} ({standing(failed[0]).reason}). `{check}` tries again.")
     elif failed:
         listed = ", ".join(status.server for status in failed)
         reasons, check = command(config.servers, "servers"), command(config.servers, "check", "NAME")

@@ -1,5 +1,6 @@
 """`servers`: all servers at a glance, from the config file and the cache; none is started."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,14 @@ from search_mcp.cli import command_lines
 from search_mcp.cli.checks.notes import of_read_only
 from search_mcp.cli.counting import summary
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, command, short_reason
+from search_mcp.cli.problem import FINE, command
 from search_mcp.cli.session import Session, read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
+from search_mcp.model.standing import NOT_STARTED, Standing, standing
+from search_mcp.times import iso
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
 
@@ -23,9 +26,8 @@ _HEADINGS = ("Server", "State", "Tools", "Runs")
 class Known:
     """A server's row, from the configuration and the cache."""
 
-    name: str
-    state: str
-    reason: str | None
+    state: State
+    now: Standing
     tools: int | None
     runs: str
     left_out: int | None = None
@@ -36,13 +38,16 @@ class Known:
     def row(self) -> Sequence[str]:
         """Return the row of the table; a failure has its reason in the place of the command."""
         count = f"{self.tools:,}" if self.tools is not None else ""
-        return (self.name, self.state, count, self.runs if self.state == "held" else self.reason or self.runs)
+        runs = self.now.reason if self.state is State.FAILED else self.runs
+        return (self.now.server, self.now.word_at(time.time()), count, runs)
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "name": self.name,
+            "name": self.now.server,
             "state": self.state,
-            "reason": self.reason,
+            "since": iso(self.now.since),
+            "reason": self.now.reason or None,
+            "remedy": self.now.remedy or None,
             "tools": self.tools,
             "runs": self.runs,
             "readOnly": self.left_out is not None,
@@ -72,13 +77,9 @@ def known_servers(session: Session) -> list[Known]:
 def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
-    state = "off" if status.state is State.DISABLED else status.state
-    reason = status.explanation if status.state in (State.HELD, State.NEEDS_LOGIN) else None
-    if status.reason is not None and status.state is State.FAILED:
-        reason = short_reason(status.reason)
     unmatched = [sentence for sentence, _hides in session.catalog.unmatched(server.name)]
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(server.name, state, reason, tools, command_lines.short(server), left_out, unmatched)
+    return Known(status.state, standing(status), tools, command_lines.short(server), left_out, unmatched)
 
 
 def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal) -> None:
@@ -88,16 +89,15 @@ def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, te
         return
     terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
     terminal.text("")
-    terminal.paragraph(summary([each.state for each in found], sum(each.tools or 0 for each in found)))
-    for note in of_read_only({each.name: each.left_out for each in found if each.left_out is not None}):
+    terminal.paragraph(summary([each.now.word for each in found], sum(each.tools or 0 for each in found)))
+    for note in of_read_only({each.now.server: each.left_out for each in found if each.left_out is not None}):
         terminal.paragraph(note)
     for each in found:
         if each.state in (State.HELD, State.NEEDS_LOGIN):
-            terminal.note(f"{each.state.capitalize()}: {each.name}: {each.reason}.")
+            terminal.note(f"{each.state.capitalize()}: {each.now.server}: {each.now.explanation}.")
         for sentence in each.unmatched:
-            terminal.paragraph(f"{each.name}: {sentence}")
-    if any(each.state == "failed" for each in found):
+            terminal.paragraph(f"{each.now.server}: {sentence}")
+    if any(each.state is State.FAILED for each in found):
         terminal.note(f"`{command(servers, 'check', 'NAME')}` shows the whole error output of a server.")
-    unknown = [each.name for each in found if each.state == "unknown"]
-    if unknown:
-        terminal.note(f"The unknown servers were never started; `{command(servers, 'check')}` starts them.")
+    if any(each.now.word == NOT_STARTED for each in found):
+        terminal.note(f"`{command(servers, 'check')}` starts the servers that were not started.")

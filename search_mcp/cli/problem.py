@@ -17,8 +17,7 @@ from search_mcp.model.errors import (
     for_shell,
 )
 from search_mcp.model.names import State
-from search_mcp.model.reasons import parted
-from search_mcp.model.sentences import LONGEST_REASON
+from search_mcp.model.sentences import shortened
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
 
@@ -72,15 +71,6 @@ def similar_names(name: str, names: Iterable[str]) -> list[str]:
     return nearest(name, known) if meant is None else [meant]
 
 
-def short_reason(reason: str, longest: int = LONGEST_REASON) -> str:
-    """Shorten the reason of a failure to one line: what happened, and the line of stderr that tells the cause."""
-    what, cause = parted(reason)
-    what = " ".join(what.split()).removeprefix("it ")
-    if len(cause) > longest:
-        cause = f"{cause[: longest - 3].rstrip()}..."
-    return f"{what}: {cause}" if cause else what
-
-
 def command(servers: Iterable[ServerConfig], *words: str) -> str:
     """Write a search-mcp command about these servers of one file, for a person to copy."""
     file = next((each.file for each in servers if each.file), None)
@@ -106,7 +96,7 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
-            reason = f": {short_reason(error.reason)}" if error.reason else ""
+            reason = f": {shortened(error.reason)}" if error.reason else ""
             return Problem(f"{error.what}{reason}", "the tool may have run nevertheless")
         case BackendToolError(input_schema=dict(schema)):
             return Problem(error.what, f"it takes {signature(name, schema)}")
@@ -114,10 +104,9 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
 
 
 def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
-    if error.state is State.DISABLED:
+    if error.status.state is State.DISABLED:
         return disabled(server)
-    if error.state in (State.HELD, State.NEEDS_LOGIN):
-        return Problem(": ".join(filter(None, (error.what, error.reason))), f"run `{error.remedy}`")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
-    return Problem(f"{error.what}: {short_reason(error.reason or error.state)}", f"`{server.check()}` shows more")
+    what = ": ".join(filter(None, (error.what, error.now.reason)))
+    return Problem(what, f"run `{error.now.remedy}`" if error.now.remedy else f"`{server.check()}` shows more")

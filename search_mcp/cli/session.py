@@ -74,6 +74,7 @@ class Session:
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
+        self._is_settled = False
         self._gateway = gateway
         self._cache = cache
         self.audience = gateway.audience(_PERSON.viewer)
@@ -134,7 +135,8 @@ class Session:
         """Return the status of each server, in order of the configuration.
 
         The states are `ready`, `remembered` (cached), `failed`, `needs a login`, `disabled`, `held`, `starting`, and
-        `unknown` if the server is neither cached nor started. A server that waits for its next start counts as failed.
+        `unknown` if the server is neither cached nor started. A server that waits for its next start, or did not
+        answer in time, counts as failed.
         """
         return [
             self._left_alone.get(each.server) or self._of_command(each) for each in self._gateway.servers.statuses()
@@ -145,10 +147,14 @@ class Session:
             return status
         if status.lacked_login:
             return replace(status, state=State.NEEDS_LOGIN)
-        if status.state is State.STOPPED and self.has_listed(status.server):
-            return replace(status, state=State.REMEMBERED)
         if status.reason is not None:
             return replace(status, state=State.FAILED)
+        if status.state is State.STOPPED and self.has_listed(status.server):
+            return replace(status, state=State.REMEMBERED)
+        if self._is_settled:
+            return replace(
+                status, state=State.FAILED, reason='it did not answer in time; raise its "startTimeoutSeconds"'
+            )
         return replace(status, state=State.STARTING if self._runs else State.UNKNOWN)
 
     def needed_for(self, tool: str) -> list[Status]:
@@ -158,11 +164,7 @@ class Session:
 
     def failures(self) -> list[Status]:
         """Return the status of the enabled servers whose tools are missing."""
-        return [
-            status
-            for status in self.statuses()
-            if status.state in GIVEN_UP | {State.HELD, State.STARTING, State.UNKNOWN}
-        ]
+        return [status for status in self.statuses() if status.state in GIVEN_UP | {State.HELD, State.UNKNOWN}]
 
     def awaited(self) -> str:
         """Return a line about the servers that are awaited."""
@@ -181,6 +183,7 @@ class Session:
         """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
             await answer(partial(self._gateway.merged_list, kind, _PERSON.viewer))
+        self._is_settled = True
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""

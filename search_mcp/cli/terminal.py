@@ -275,4 +275,5 @@ class _CleanFormatter(logging.Formatter):
 
 
 def _style(position: int, cell: str) -> str:
-    return "cyan" if position == 0 else STATE_STYLES.get(cell, "")
+    state = "failed" if cell.startswith("failed ") and cell.endswith(("ago", "just now")) else cell
+    return "cyan" if position == 0 else STATE_STYLES.get(state, "")

@@ -38,6 +38,7 @@ from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.logs import LEVELS
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
+from search_mcp.model.standing import standing
 from search_mcp.pool.pool import Pool
 from search_mcp.pool.pooled_server import PooledServer
 from search_mcp.results.process_results import ProcessResults
@@ -119,8 +120,10 @@ class Hosted(Struct, eq=False):
 
 
 def _facts_of(status: Status) -> Json:
-    known = {"sharing": status.sharing, "reason": status.explanation}
-    return {"name": status.server, "state": status.state.value, **{key: value for key, value in known.items() if value}}
+    now = standing(status)
+    known = {"since": now.since, "sharing": status.sharing, "reason": now.explanation}
+    found = {key: value for key, value in known.items() if value}
+    return {"name": status.server, "state": status.state.value, "word": now.word, **found}
 
 
 class Host:

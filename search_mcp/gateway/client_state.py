@@ -51,6 +51,7 @@ class ClientState:
             lambda: servers.configuration_error,
             servers.finders,
             lambda: servers.notice,
+            servers.wall_clock,
         )
 
     @cached_property

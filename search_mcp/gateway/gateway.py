@@ -70,7 +70,7 @@ class Gateway:
         """The opening of the client; `None` before the client has opened."""
         self._opened_at: float | None = None  # until the first list of tools was given
         self.meanings = ClientMeanings(config, pool, dependencies)
-        self.servers = Servers(dependencies.clock, pool.in_common, self.meanings.current)
+        self.servers = Servers(dependencies.clock, dependencies.wall_clock, pool.in_common, self.meanings.current)
         self.state = ClientState(self.servers, profile, pool.later, results)
         self.leases = Leases(pool, dependencies, self, self._on_news, shared_folder)
         self._problems = ProblemLog(self.servers, pool.later)

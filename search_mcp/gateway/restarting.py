@@ -58,14 +58,10 @@ def _report(servers: Servers, name: str, before: Mapping[str, Fields], after: Ma
     if name not in servers.configs:
         return _answer(f"{name} is no longer in the configuration", {"server": name}, is_error=True)
     status = servers.status(name)
-    data: dict[str, Any] = {"server": name, "state": status.state}
     if status.state is not State.READY:
-        if status.reason is not None:
-            data["reason"] = status.reason
-        if status.remedy:
-            data["remedy"] = ask_user(status.remedy)
-        return _answer(str(servers.not_running(status)), data, is_error=True)
-    data["tools"] = len(after)
+        error = servers.not_running(status)
+        return _answer(str(error), error.data(), is_error=True)
+    data: dict[str, Any] = {"server": name, "state": status.state, "tools": len(after)}
     said = [f"{name} was restarted and is ready, with {len(after)} tool{'' if len(after) == 1 else 's'}"]
     if servers.catalog.is_unlistable(name, Kind.TOOLS):
         said.append("Its list of tools could not be read")

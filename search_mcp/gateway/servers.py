@@ -35,10 +35,11 @@ class Servers:
     def __init__(
         self,
         clock: Callable[[], float],
+        wall_clock: Callable[[], float],
         in_common: InCommon,
         meanings: "Callable[[], Meanings | None]" = lambda: None,
     ) -> None:
-        self._clock = clock
+        self._clock, self.wall_clock = clock, wall_clock
         self.catalog = Catalog((), in_common.named_once)
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
@@ -90,8 +91,7 @@ class Servers:
 
     def not_running(self, status: Status) -> NotRunning:
         """Return the error for using a server that does not run."""
-        error = NotStarting if self.configs[status.server].watch else NotRunning
-        return error(status.server, status.state, status.reason, status.retry_after_seconds, status.remedy)
+        return (NotStarting if self.configs[status.server].watch else NotRunning)(status)
 
     def limit_seconds(self, server: str) -> float | None:
         """Return the time that a call may wait until its server is ready, in seconds."""

@@ -15,7 +15,7 @@ from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.pending import Pending
-from search_mcp.wire.structs import Struct
+from search_mcp.wire.structs import Struct, replace
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class WaitingCalls:
 
         def error() -> WireError:
             status = self._servers.status(server)
-            return NotRunning(status.server, status.state, status.reason or "it did not send its lists in time")
+            return NotRunning(replace(status, reason=status.reason or "it did not send its lists in time"))
 
         return None if seconds is None else Limit(seconds, error)
 

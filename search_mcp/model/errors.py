@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Final
 from search_mcp.model import reasons
 from search_mcp.model.names import State
 from search_mcp.model.sentences import LONGEST_REASON, cut, shortened
+from search_mcp.model.servers import Status
+from search_mcp.model.standing import Standing, standing
 from search_mcp.wire.errors import SERVER_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
 from search_mcp.wire.structs import UNSET, ErrorObject
@@ -227,21 +229,12 @@ class NotRunning(WireError):
 
     code = SERVER_ERROR
 
-    def __init__(
-        self,
-        server: str,
-        state: State,
-        reason: str | None,
-        retry_after_seconds: float | None = None,
-        remedy: str = "",
-    ) -> None:
-        """Make the error; `remedy` is a command for the user."""
-        super().__init__(server, state, reason, retry_after_seconds, remedy)
-        self.server, self.state, self.reason = server, state, reason
-        self.retry_after_seconds, self.remedy = retry_after_seconds, remedy
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.server, self.status = status.server, status
 
     def __str__(self) -> str:
-        why = self.what if self.reason is None else f"{self.what}: {shortened(self.reason)}"
+        why = ": ".join(filter(None, (self.what, self.now.told)))
         return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._what_next}" if self._what_next else why
 
     @property
@@ -249,23 +242,27 @@ class NotRunning(WireError):
         return f"MCP server '{self.server}' is not running"
 
     @property
+    def now(self) -> Standing:
+        return standing(self.status)
+
+    @property
     def _what_next(self) -> str:
-        if self.remedy:
-            return ask_user(self.remedy)
-        if self.reason is not None and reasons.is_lasting(self.reason):
+        if self.status.remedy:
+            return ask_user(self.status.remedy)
+        if self.status.reason is not None and reasons.is_lasting(self.status.reason):
             return "Tell the user: calling again helps only after that is fixed"
-        if self.retry_after_seconds is not None:
-            return f"search-mcp tries again in {max(1, math.ceil(self.retry_after_seconds))} s; call again after that"
-        if self.state is State.FAILED:
+        if (seconds := self.status.retry_after_seconds) is not None:
+            return f"search-mcp tries again in {max(1, math.ceil(seconds))} s; call again after that"
+        if self.status.state is State.FAILED:
             return "After fixing that, call again: the call makes search-mcp try again"
-        return "Call again in a few seconds" if self.state in _PASSING_STATES else ""
+        return "Call again in a few seconds" if self.status.state in _PASSING_STATES else ""
 
     def data(self) -> Mapping[str, Any]:
-        data: dict[str, Any] = {"server": self.server, "state": self.state, "reason": self.reason}
-        if self.remedy:
-            data["remedy"] = ask_user(self.remedy)
-        if self.retry_after_seconds is not None:
-            data["retryAfterSeconds"] = round(self.retry_after_seconds, 3)
+        data: dict[str, Any] = {"server": self.server, "state": self.status.state, "reason": self.status.reason}
+        if self.status.remedy:
+            data["remedy"] = ask_user(self.status.remedy)
+        if self.status.retry_after_seconds is not None:
+            data["retryAfterSeconds"] = round(self.status.retry_after_seconds, 3)
         return data
 
 
@@ -273,7 +270,7 @@ class NotStarting(NotRunning):
     """A server under development does not start; the model that edits it reads the end of its stderr."""
 
     def __str__(self) -> str:
-        how, mark, tail = (self.reason or "").partition(reasons.STDERR_TAIL_MARK)
+        how, mark, tail = (self.status.reason or "").partition(reasons.STDERR_TAIL_MARK)
         if not mark:
             return super().__str__()
         # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
@@ -284,7 +281,7 @@ class NotStarting(NotRunning):
 
     @property
     def _what_next(self) -> str:
-        if self.state not in (State.BACKING_OFF, State.FAILED):
+        if self.status.state not in (State.BACKING_OFF, State.FAILED):
             return super()._what_next
         return "It is started again as soon as one of its watched files changes"
 

@@ -104,11 +104,8 @@ class Status(Struct, frozen=True):
     """Whether clients share it, and why, where clients may share servers; `None` elsewhere, or while unknown."""
     remedy: str = ""
     """The command that the user can run to end this state; empty if there is none."""
-
-    @property
-    def explanation(self) -> str | None:
-        """The reason and the remedy, as a person reads them."""
-        return "; ".join(filter(None, (self.reason, self.remedy and f"run `{self.remedy}`"))) or None
+    since: float | None = None
+    """The time at which this state began, in seconds since the epoch; `None` while unknown."""
 
 
 # News: notifications and state changes of a backend.

@@ -4,6 +4,7 @@ The names of these tools have no dot, so no server's tool can be mistaken for on
 are carried out by `tool_calls`.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -75,6 +76,7 @@ class OwnTools:
         configuration_error: Callable[[], str | None] = lambda: None,
         finders: Finders | None = None,
         notice: Callable[[], str] = lambda: "",
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """Make the tools.
 
@@ -85,7 +87,7 @@ class OwnTools:
         self.finders = finders or Finders(self._catalog, facts, statuses, InCommon())
         self._facts, self._statuses = facts, statuses
         self._description_length, self._configuration_error = description_length, configuration_error
-        self._notice, self._stopped = notice, StoppedServers(self._catalog)
+        self._notice, self._wall_clock, self._stopped = notice, wall_clock, StoppedServers(self._catalog)
         self._tools: Mapping[str, Callable[[Mapping[str, Any], Audience], _Answer]] = {
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
@@ -209,7 +211,7 @@ class OwnTools:
         statuses = list(self._statuses())
         server = read_server(read_argument(arguments, "server", str, ""), [each.server for each in statuses])
         asked = [each for each in statuses if server in (None, each.server)]
-        lines, servers = ServerReport(self._catalog, self._facts()).write(asked)
+        lines, servers = ServerReport(self._catalog, self._facts(), self._wall_clock()).write(asked)
         body: dict[str, Any] = {"servers": servers}
         if server is not None:
             names = self._names_of(server, audience)

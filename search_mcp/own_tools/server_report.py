@@ -8,10 +8,11 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.remarks import changes_for_model
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
-from search_mcp.model.sentences import LONGEST_REASON, shortened
 from search_mcp.model.servers import ServerFacts, Status
+from search_mcp.model.standing import NOT_STARTED, Standing, standing
 from search_mcp.model.visible import named, one_line, quoted
 from search_mcp.own_tools.arguments import MOST_NAMED
+from search_mcp.times import iso
 
 SERVER_INSTRUCTIONS_LENGTH = 1500
 """Characters of one server's own instructions."""
@@ -22,8 +23,9 @@ INSTRUCTIONS_LENGTH = 12_000
 class ServerReport:
     """The servers of one catalogue as they are now."""
 
-    def __init__(self, catalog: Catalog, facts: Mapping[str, ServerFacts]) -> None:
-        self._catalog, self._facts = catalog, facts
+    def __init__(self, catalog: Catalog, facts: Mapping[str, ServerFacts], now: float) -> None:
+        """`now`: seconds since the epoch."""
+        self._catalog, self._facts, self._now = catalog, facts, now
         self._tools = Counter(item.server for item in catalog.tools())
         self._skills = Counter(skill.server for skill in catalog.skills())
         self._room = INSTRUCTIONS_LENGTH  # characters of instructions that are left
@@ -36,8 +38,7 @@ class ServerReport:
             changes = self._changes(status)
             server = {**self._state(status), **self._configured(status), **changes, **self._instructions(status)}
             servers.append(server)
-            noun = self._facts[status.server].noun
-            lines.append(_server_text(server, self._changes_text(changes, status.server), noun))
+            lines.append(self._line(standing(status), server, self._changes_text(changes, status.server)))
         return lines or ["No servers are configured."], servers
 
     def _state(self, status: Status) -> dict[str, Any]:
@@ -51,8 +52,10 @@ class ServerReport:
             state["lastError"] = status.reason
         if status.remedy and status.state is not State.DISABLED:  # the user wants it to be off
             state["remedy"] = ask_user(status.remedy)
-        if status.state is State.STOPPED and status.explanation is None:
-            state["note"] = "not started yet: a call starts it"
+        if standing(status).word in (NOT_STARTED, State.REMEMBERED):
+            state["note"] = "a call starts it"
+        if status.state is not State.READY and status.since is not None:
+            state["since"] = iso(status.since)
         if status.sharing is not None:
             state["sharing"] = status.sharing
         return state
@@ -102,6 +105,30 @@ class ServerReport:
             changed.append("title or instructions")
         return changes_for_model(self._catalog, server, changed, new)
 
+    def _line(self, now: Standing, server: Mapping[str, Any], changes: str) -> str:
+        """Write one line about a server; line breaks in the server's own texts are removed."""
+        text = f"{named(now.server)}: {now.word_at(self._now)}"
+        text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+        if "skills" in server:
+            text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
+        if "description" in server:
+            text += f"; {server['description']}"
+        if said := ". ".join(filter(None, (now.told, server.get("remedy")))):
+            text += f" ({said})"
+        if "command" in server:
+            text += f"; its {self._facts[now.server].noun}: {server['command']}"
+        if "note" in server:
+            text += f" ({server['note']})"
+        if "sharing" in server:
+            text += f"; {server['sharing']}"
+        if "readOnly" in server:
+            text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
+        if changes:
+            text += f"; {changes}"
+        if "instructions" in server:
+            text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
+        return one_line(text)
+
 
 def _trimmed(text: str, length: int) -> str:
     """Cut a server's instructions at a word."""
@@ -110,31 +137,3 @@ def _trimmed(text: str, length: int) -> str:
         return text
     head = text[: max(0, length - 1)]
     return f"{head.rpartition(' ')[0] or head}…" if head else ""
-
-
-def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
-    """Write one line about a server; line breaks in the server's own texts are removed."""
-    text = f"{named(server['name'])}: {server['state']}"
-    text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
-    if "skills" in server:
-        text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
-    if "description" in server:
-        text += f"; {server['description']}"
-    why = shortened(server.get("lastError", ""))
-    if why and server["state"] not in (State.HELD, State.DISABLED):  # whose reasons are words of search-mcp alone
-        why = quoted(why, LONGEST_REASON)
-    if said := ". ".join(filter(None, (why, server.get("remedy")))):
-        text += f" ({said})"
-    if "command" in server:
-        text += f"; its {noun}: {server['command']}"
-    if "note" in server:
-        text += f" ({server['note']})"
-    if "sharing" in server:
-        text += f"; {server['sharing']}"
-    if "readOnly" in server:
-        text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
-    if changes:
-        text += f"; {changes}"
-    if "instructions" in server:
-        text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
-    return one_line(text)

@@ -175,7 +175,7 @@ class Lease:
         """Refuse the calls that wait, because the entry is gone."""
         left, self._left = self._left, Left(self._left.subscriptions)
         for call in [turn.call for turn in self.take_turns()] + [each.call for each in left.held]:
-            call.reply(NotRunning(self.name, State.STOPPED, "the configuration changed"))
+            call.reply(NotRunning(Status(self.name, State.STOPPED, "the configuration changed")))
 
     def leave(self) -> None:
         """End the use; the server goes on if it has other clients."""

@@ -16,6 +16,7 @@ from search_mcp.model.servers import (
     LogMessage,
     News,
     ResourceUpdated,
+    Status,
     TaskChanged,
 )
 from search_mcp.wire import payload
@@ -79,7 +80,7 @@ class Turns:
         if not self._waiting and (self._passed < self._allowed or self._is_alone()):
             self._begin(turn)
         elif len(self._waiting) >= MOST_WAITING:
-            call.reply(NotRunning(self._server, State.READY, f"{MOST_WAITING} calls wait for it already"))
+            call.reply(NotRunning(Status(self._server, State.READY, f"{MOST_WAITING} calls wait for it already")))
         else:
             self._waiting[turn] = None
             call.reply.cancel_work = turn.withdraw

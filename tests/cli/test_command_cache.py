@@ -121,7 +121,7 @@ def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, cou
     ended = place.run("list")
     assert (ended.code, bad.starts) == (0, starts)
     assert "box.echo" in ended.out
-    assert "Failed: bad (exited with code 3)" in ended.err
+    assert "Failed: bad (it exited with code 3)" in ended.err
     ended = place.run("list", "bad")
     assert (ended.code, ended.out, bad.starts) == (1, "", starts)
     bad.script.write_text(counted.script.read_text(encoding="utf-8"), encoding="utf-8")

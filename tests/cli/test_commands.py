@@ -188,6 +188,8 @@ def test_check_for_a_program(toolbox: Place) -> None:
     assert ended.json["config"].endswith("mcp-servers.json")
     good, bad = ended.json["servers"]
     assert isinstance(good.pop("openMilliseconds"), int)
+    assert all(re.fullmatch(r"20..-..-..T..:..:..Z", each["since"]) for each in (good, bad))
+    del good["since"]
     assert all("to start" in problem for problem in good.pop("problems"))  # on a machine that is slow
     assert good == {
         "name": "toolbox",
@@ -268,7 +270,10 @@ def test_list_reports_missing_servers(toolbox: Place) -> None:
     assert ended.code == 0
     assert ended.json["tools"][0] == {"name": "toolbox__echo", "server": "toolbox", "description": "Can echo."}
     assert [failed["name"] for failed in ended.json["failed"]] == ["dying"]
-    assert ended.err.startswith("Failed: dying (exited with code 1: no licence found). `search-mcp check dying`")
+    assert ended.err.startswith("Failed: dying (it exited with code 1: no licence found). `search-mcp check dying`")
+    assert "\ndying    failed just now " in toolbox.run("servers").out
+    (_, dying) = toolbox.run("servers", "--json").json["servers"]
+    assert (dying["state"], dying["since"][-1], dying["remedy"]) == ("failed", "Z", None)
 
 
 def test_list_of_a_disabled_server(configured: Configured) -> None:
@@ -345,8 +350,8 @@ def test_servers_starts_no_server(toolbox: Place) -> None:
     assert ended.code == 0
     _, first, second, _, summary = ended.out.splitlines()
     assert first.split()[:3] == ["toolbox", "remembered", "7"]
-    assert second.split()[:2] == ["dying", "unknown"]
-    assert summary == "1 remembered, 1 unknown; 7 tools"
+    assert second.split()[:2] == ["dying", "not"]
+    assert summary == "1 remembered, 1 not started; 7 tools"
     known = toolbox.run("servers", "--json").json["servers"]
     assert [(each["name"], each["state"], each["tools"]) for each in known] == [
         ("toolbox", "remembered", 7),

@@ -272,7 +272,7 @@ def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, the
     shown = place.run("servers")
     assert ("held" in shown.out, str(mark(place)) in shown.out, remedy in shown.err) == (True, True, True)
     (finding,) = (each for each in place.run("check", "--json").json["servers"] if each["name"] == "evil")
-    assert (finding["state"], remedy in finding["reason"]) == ("held", True)
+    assert (finding["state"], f"run `{finding['remedy']}`") == ("held", remedy)
     ended = place.run("check", "toolbox", "--accept", "evil", "--yes", "--config", str(theirs))
     assert ended.code == 0, ended
     assert ended.err == "evil: its command is accepted.\n"

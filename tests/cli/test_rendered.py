@@ -38,6 +38,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
+from search_mcp.model.standing import standing
 from search_mcp.pool.sharing import ONE_FOR_EACH
 from search_mcp.wire import payload, structs
 
@@ -85,7 +86,7 @@ FOURTEEN = (
         "did you mean uvx? (uvx comes with uv: https://docs.astral.sh/uv)",
     ),
     _other("sentry", State.FAILED, "it exited with code 1; end of its stderr: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
-    _other("puppeteer", State.STARTING),
+    _other("puppeteer", State.FAILED, 'it did not answer in time; raise its "startTimeoutSeconds"'),
     _other("linear", State.DISABLED, "it is disabled in the configuration"),
     _other("notion", State.DISABLED, "it is disabled in the configuration"),
 )
@@ -155,6 +156,8 @@ def _in_pool(name: str, state: str, clients: int, sharing: str = "", memory: int
     return {
         "name": name,
         "state": state,
+        "word": state,
+        "since": 1_795_000_060.0,
         "clients": clients,
         "pid": None if memory is None else 4300,
         "memory": memory,
@@ -232,14 +235,17 @@ def test_search_that_finds_a_skill(columns: int, capsys: pytest.CaptureFixture[s
     assert max(map(len, text.splitlines())) <= columns
 
 
+def _known(name: str, state: State, runs: str, reason: str | None = None, **more: int) -> Known:
+    now = standing(Status(name, state, reason, since=clock.time() - 200))
+    return Known(state, now, more.get("tools"), runs, more.get("left_out"))
+
+
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = [
-        Known("time", "remembered", None, 2, "uvx mcp-server-time --local-timezone Europe/Berlin", 1),
-        Known(
-            "filesystem", "unknown", None, None, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"
-        ),
-        Known("linear", "failed", "a reason that is longer than the column it stands in at eighty", None, "npx"),
-        Known("old", "off", None, None, "docker run -i --rm old"),
+        _known("time", State.REMEMBERED, "uvx mcp-server-time --local-timezone Europe/Berlin", tools=2, left_out=1),
+        _known("filesystem", State.UNKNOWN, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"),
+        _known("linear", State.FAILED, "npx", "a reason that is longer than the column it stands in at eighty"),
+        _known("old", State.DISABLED, "docker run -i --rm old", "it is disabled in the configuration"),
     ]
     overview.show(found, (), Path("mcp-servers.json"), Terminal())
     compare(SCREENS / f"servers-{columns}.txt", capsys.readouterr().out)

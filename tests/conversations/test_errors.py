@@ -284,7 +284,7 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     pair.front.opens()
     error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
     assert "code 3" in error["message"]
-    assert "no such module. search-mcp tries again in 1 s; call again after that" in error["message"]
+    assert 'no such module". search-mcp tries again in 1 s; call again after that' in error["message"]
     data = error["data"]
     assert (data["server"], data["state"]) == ("beta", "backing off")
     assert "code 3" in data["reason"]
@@ -304,9 +304,12 @@ def test_a_start_that_fails_for_a_cause_that_only_the_user_can_remove_is_not_rep
     pair.front.opens()
     pair.after(300)
     assert len(beta.channels) == 1
+    listed = pair.front.calls("list_servers").result()
+    assert "\nbeta: failed 5 min ago, 0 tools (" in listed["content"][0]["text"]
+    assert listed["structuredContent"]["servers"][1]["since"].endswith("Z")
     error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
     assert len(beta.channels) == 2
-    assert error["message"].endswith("not found. Tell the user: calling again helps only after that is fixed")
+    assert error["message"].endswith('not found". Tell the user: calling again helps only after that is fixed')
     assert "retryAfterSeconds" not in error["data"]
 
 
@@ -373,7 +376,7 @@ def test_a_server_that_writes_text_instead_of_an_answer_is_said_to_write_no_mcp(
     listing.result()
     message = pair.front.calls("beta.echo").fails(-32000).body["error"]["message"]
     how = "it did not answer within 7 s of being started" if is_alive else "it exited with code 1"
-    assert f"{how}, and wrote text that is not MCP to stdout: 'hello ***'" in message
+    assert f"{how}, and wrote text that is not MCP to stdout: \"'hello ***'\"" in message
 
 
 def test_a_call_of_a_listed_tool_waits_while_its_server_is_started_again(pair: Pair) -> None:

@@ -21,7 +21,9 @@ from search_mcp.model.errors import (
     ToolNotFound,
 )
 from search_mcp.model.names import State
-from search_mcp.model.sentences import LONGEST_NAME, LONGEST_REASON
+from search_mcp.model.sentences import LONGEST_NAME
+from search_mcp.model.servers import Status
+from search_mcp.model.standing import LONGEST_PART
 from search_mcp.wire import messages
 from search_mcp.wire.errors import (
     InternalError,
@@ -114,22 +116,24 @@ ROWS = [
         id="without enough permissions",
     ),
     pytest.param(
-        NotRunning("filesystem", State.FAILED, "exit code 1: no such module"),
+        NotRunning(Status("filesystem", State.FAILED, "exit code 1: no such module")),
         -32000,
-        "MCP server 'filesystem' is not running: exit code 1: no such module. "
+        "MCP server 'filesystem' is not running: exit code 1: \"no such module\". "
         "After fixing that, call again: the call makes search-mcp try again",
         {"server": "filesystem", "state": "failed", "reason": "exit code 1: no such module"},
         id="failed",
     ),
     pytest.param(
-        NotRunning("filesystem", State.BACKING_OFF, None, 1.23456),
+        NotRunning(Status("filesystem", State.BACKING_OFF, None, 1.23456)),
         -32000,
         "MCP server 'filesystem' is not running. search-mcp tries again in 2 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
         id="not yet started in time",
     ),
     pytest.param(
-        NotRunning("filesystem", State.DISABLED, "it is disabled in the configuration", remedy="search-mcp enable x"),
+        NotRunning(
+            Status("filesystem", State.DISABLED, "it is disabled in the configuration", remedy="search-mcp enable x")
+        ),
         -32000,
         "MCP server 'filesystem' is not running: it is disabled in the configuration. "
         "Ask the user to run `search-mcp enable x` in a terminal",
@@ -142,14 +146,14 @@ ROWS = [
         id="disabled",
     ),
     pytest.param(
-        NotRunning("filesystem", State.STARTING, "it did not send its lists in time."),
+        NotRunning(Status("filesystem", State.STARTING, "it did not send its lists in time.")),
         -32000,
         "MCP server 'filesystem' is not running: it did not send its lists in time. Call again in a few seconds",
         {"server": "filesystem", "state": "starting", "reason": "it did not send its lists in time."},
         id="still starting",
     ),
     pytest.param(
-        NotRunning("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?"),
+        NotRunning(Status("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?")),
         -32000,
         "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
         "Tell the user: calling again helps only after that is fixed",
@@ -161,9 +165,9 @@ ROWS = [
         id="a reason that is a question",
     ),
     pytest.param(
-        NotRunning("notion", State.BACKING_OFF, "the name mcp.example cannot be resolved: not known", 1.6),
+        NotRunning(Status("notion", State.BACKING_OFF, "the name mcp.example cannot be resolved: not known", 1.6)),
         -32000,
-        "MCP server 'notion' is not running: the name mcp.example cannot be resolved: not known. "
+        "MCP server 'notion' is not running: the name mcp.example cannot be resolved: \"not known\". "
         "Tell the user: calling again helps only after that is fixed",
         {
             "server": "notion",
@@ -174,7 +178,9 @@ ROWS = [
         id="a cause that only the user can remove",
     ),
     pytest.param(
-        NotStarting("dev", State.BACKING_OFF, "it exited with code 1; end of its stderr: a\n\tSyntaxError\x1b", 2.0),
+        NotStarting(
+            Status("dev", State.BACKING_OFF, "it exited with code 1; end of its stderr: a\n\tSyntaxError\x1b", 2.0)
+        ),
         -32000,
         "MCP server 'dev' is not running: it exited with code 1. End of its stderr:\n| a\n| \tSyntaxError\\u{1b}\n"
         "It is started again as soon as one of its watched files changes",
@@ -187,21 +193,21 @@ ROWS = [
         id="a fault in a server under development",
     ),
     pytest.param(
-        NotStarting("dev", State.STOPPING, "the configuration changed"),
+        NotStarting(Status("dev", State.STOPPING, "the configuration changed")),
         -32000,
         "MCP server 'dev' is not running: the configuration changed. Call again in a few seconds",
         {"server": "dev", "state": "stopping", "reason": "the configuration changed"},
         id="a server under development that was stopped",
     ),
     pytest.param(
-        NotRunning("filesystem", State.HELD, "the user has to accept it"),
+        NotRunning(Status("filesystem", State.HELD, "the user has to accept it")),
         -32000,
         "MCP server 'filesystem' is not running: the user has to accept it",
         {"server": "filesystem", "state": "held", "reason": "the user has to accept it"},
         id="held",
     ),
     pytest.param(
-        NotRunning("filesystem", State.BACKING_OFF, None, 0.0),
+        NotRunning(Status("filesystem", State.BACKING_OFF, None, 0.0)),
         -32000,
         "MCP server 'filesystem' is not running. search-mcp tries again in 1 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
@@ -270,21 +276,21 @@ def test_an_error_has_its_code_message_and_data(
 
 def test_a_message_has_the_cause_of_a_long_reason() -> None:
     words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\nwaiting for the debugger\n"
-    message = str(NotRunning("git", State.FAILED, f"it exited with code 1; end of its stderr: {words}"))
-    assert message.startswith("MCP server 'git' is not running: it exited with code 1: KeyError: 'TOKEN'. After fixing")
+    message = str(NotRunning(Status("git", State.FAILED, f"it exited with code 1; end of its stderr: {words}")))
+    said = "it exited with code 1: \"KeyError: 'TOKEN'\". After fixing"
+    assert message.startswith(f"MCP server 'git' is not running: {said}")
 
 
-def test_a_message_has_the_head_and_the_tail_of_a_long_text() -> None:
-    message = str(NotRunning("git", State.FAILED, "the answer was " + "\x1b[31mlong " * 100 + "and strange"))
-    assert message.startswith("MCP server 'git' is not running: the answer was [31mlong")
-    assert " … " in message
-    assert "long and strange. After fixing that" in message
-    assert len(message) < LONGEST_REASON + 150
+def test_a_message_has_the_head_of_a_long_text() -> None:
+    message = str(NotRunning(Status("git", State.FAILED, "the answer was " + "\x1b[31mlong " * 100 + "and strange")))
+    assert message.startswith("MCP server 'git' is not running: the answer was \\u{1b}[31mlong")
+    assert "…. After fixing that" in message
+    assert len(message) < LONGEST_PART + 150
     assert message.isprintable()
 
 
 def test_a_message_begins_with_the_problem() -> None:
-    for error in (NotRunning("git", State.FAILED, "x"), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
+    for error in (NotRunning(Status("git", State.FAILED, "x")), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
         assert str(error).startswith(error.what)
         assert str(error) != error.what
 
@@ -331,5 +337,7 @@ def test_a_config_error_has_place_problem_and_remedy(error: ConfigError, then: s
 def test_the_command_for_the_user_is_never_shortened() -> None:
     """The configuration's path may be longer than the limit for a reason."""
     path = f"{'/folder' * 50}/mcp-servers.json"
-    held = NotRunning("a", State.HELD, f"its command is new in {path}", remedy=f"search-mcp check --config {path}")
+    held = NotRunning(
+        Status("a", State.HELD, f"its command is new in {path}", remedy=f"search-mcp check --config {path}")
+    )
     assert str(held).endswith(f". Ask the user to run `search-mcp check --config {path}` in a terminal")

@@ -629,7 +629,9 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         (shown,) = engine["clients"]
         (server,) = shown["servers"]
         why = 'it is not known to keep nothing between calls; "share": true changes that'
-        assert server == {"name": "one", "state": "ready", "sharing": f"one for each client: {why}"}
+        assert isinstance(server.pop("since"), float)
+        sharing = f"one for each client: {why}"
+        assert server == {"name": "one", "state": "ready", "word": "ready", "sharing": sharing}
         assert (shown["name"], shown["pid"]) == ("a client", os.getpid())
         assert shown["config"] == engine["config"] == str(home.config)
         (process,) = engine["servers"]

@@ -18,7 +18,7 @@ from search_mcp.cli.checks.findings import Examination
 from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import WRONG, Problem, short_reason
+from search_mcp.cli.problem import WRONG, Problem
 from search_mcp.cli.session import run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config
@@ -96,7 +96,7 @@ def _accepting(wanted: Sequence[Wanted], found: Examination) -> dict[str, list[O
     servers = {each.server.name for each in wanted}
     for finding in found.findings:
         if finding.name in servers and finding.status.state is not State.READY:
-            why = short_reason(finding.reason or finding.status.reason or finding.state)
+            why = finding.now.explanation or finding.now.word
             raise Problem(f"{finding.name}: nothing was accepted, because it could not be listed ({why})")
     return acceptance.chosen(wanted, {finding.name: finding.differences for finding in found.findings})
 

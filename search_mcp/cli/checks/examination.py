@@ -14,7 +14,7 @@ from search_mcp.catalog import remarks, uris
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli.checks import fitness, notes, start_remedies, suspicion
-from search_mcp.cli.checks.findings import Examination, Finding, shown_state
+from search_mcp.cli.checks.findings import Examination, Finding
 from search_mcp.cli.checks.fitness import Remark
 from search_mcp.cli.counting import counted, enumerated
 from search_mcp.cli.session import Session
@@ -23,6 +23,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import model_folder, usage_file
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
+from search_mcp.model.standing import standing
 from search_mcp.semantic import choice
 from search_mcp.usage import store as usage_store
 
@@ -96,7 +97,8 @@ def _line(session: Session, status: Status, seconds: float) -> tuple[str, str, s
         return status.server, "starting", f"{seconds:.0f} s"
     if status.state is State.READY:
         return status.server, status.state, counted(_count(session.catalog, Kind.TOOLS, status.server), "tool")
-    return status.server, shown_state(status.state), status.explanation or ""
+    now = standing(status)
+    return status.server, now.word, now.explanation
 
 
 def _awaited(names: Sequence[str], config: Config) -> str:

@@ -14,8 +14,10 @@ from search_mcp.cli.checks.fitness import Remark
 from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import FINE, WRONG
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import GIVEN_UP, Kind, State
+from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
+from search_mcp.model.standing import Standing, standing
+from search_mcp.times import iso
 
 _JSON_KEYS = {
     Kind.TOOLS: "tools",
@@ -24,12 +26,6 @@ _JSON_KEYS = {
     Kind.TEMPLATES: "resourceTemplates",
     Kind.SKILLS: "skills",
 }
-_SHOWN_STATES = {"disabled": "off", "starting": "failed"}
-
-
-def shown_state(state: str) -> str:
-    """Return the word for a state in tables."""
-    return _SHOWN_STATES.get(state, state)
 
 
 def duration(seconds: float | None) -> str:
@@ -66,16 +62,8 @@ class Finding:
         return round(seconds * 1000) if seconds is not None else None
 
     @property
-    def state(self) -> str:
-        """The word for the state in tables."""
-        return shown_state(self.status.state)
-
-    @property
-    def reason(self) -> str | None:
-        """The reason why the server failed, is held or needs a login."""
-        if self.status.state is State.STARTING:
-            return 'it did not answer in time; raise its "startTimeoutSeconds"'
-        return self.status.explanation if self.status.state in GIVEN_UP | {State.HELD} else None
+    def now(self) -> Standing:
+        return standing(self.status)
 
     def without(self, accepted: Sequence[Open]) -> "Finding":
         """Return the finding after some differences were accepted."""
@@ -94,8 +82,9 @@ class Finding:
         return {
             "name": self.name,
             "state": self.status.state,
-            "reason": self.status.explanation,
-            "remedy": self.remedy,
+            "since": iso(self.status.since),
+            "reason": self.status.reason,
+            "remedy": self.remedy or self.status.remedy or None,
             "era": capabilities.era.value if capabilities is not None else None,
             "revision": capabilities.revision if capabilities is not None else None,
             "openMilliseconds": self.milliseconds,

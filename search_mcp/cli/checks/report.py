@@ -10,7 +10,7 @@ from search_mcp.catalog.remarks import ALREADY_SEEN
 from search_mcp.cli.checks.findings import Examination, Finding, duration
 from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
-from search_mcp.cli.problem import command, short_reason
+from search_mcp.cli.problem import command
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind, State
 
@@ -27,32 +27,27 @@ def show(
     """Show the findings; with the whole reason of each failure if `is_detailed`."""
     findings = examination.findings
     if findings:
-        terminal.table(*_table(findings, terminal.width, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
         tools = sum(each.counts[Kind.TOOLS] for each in findings)
-        terminal.paragraph(summary([each.state for each in findings], tools))
+        terminal.paragraph(summary([each.now.word for each in findings], tools))
     else:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
     for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
         terminal.paragraph(paragraph)
     for each in findings:
-        failure = [each.reason, each.remedy] if is_detailed else []
-        _section(each.name, [*filter(None, failure), *each.problems, *each.changes, *_of_others(each)], terminal)
+        failure = _failure(each) if is_detailed else ()
+        _section(each.name, [*failure, *each.problems, *each.changes, *_of_others(each)], terminal)
     sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
     _section("Sharing between clients", [*sharing, LASTING] if sharing else (), terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
     _section("Long results", [remark.text for remark in examination.long_results], terminal)
-    reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]
+    reported = [f"mcpServers.{each.name}.command: " for each in findings if each.status.reason is not None]
     _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
 
 
-def _table(
-    findings: Sequence[Finding], longest: int, *, is_detailed: bool
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return the headings and rows: no empty columns; below a failure, its reason and remedy.
-
-    A cause is cut to `longest` characters: the width of the terminal.
-    """
+def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the headings and rows: no empty columns; below a failure, its reason and remedy."""
     used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
     rows: list[Sequence[str]] = []
     for each in findings:
@@ -60,8 +55,8 @@ def _table(
             row = _row(each)
             rows.append([row[position] for position in used])
             continue
-        reason = "" if each.reason is None or is_detailed else short_reason(each.reason, longest)
-        rows.append([each.name, each.state, reason])
+        is_told = is_detailed or each.status.state is State.DISABLED  # the user wants it to be off
+        rows.append([each.name, each.now.word, "" if is_told else each.now.explanation])
         if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
             rows.append(["", "", each.remedy])
     return [_HEADINGS[position] for position in used], rows
@@ -71,7 +66,7 @@ def _row(ready: Finding) -> Sequence[str]:
     capabilities = ready.status.capabilities
     counts = [f"{ready.counts[kind]:,}" for kind in Kind]
     revision = capabilities.revision if capabilities is not None else ""
-    return (ready.name, ready.state, revision, duration(ready.status.start_seconds), *counts)
+    return (ready.name, ready.now.word, revision, duration(ready.status.start_seconds), *counts)
 
 
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
@@ -82,6 +77,13 @@ def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
         yield f"Slow to start: {', '.join(slow)}; the first call to a server waits as long."
+
+
+def _failure(finding: Finding) -> Iterator[str]:
+    """Yield the whole reason of a server that cannot be used, and the remedies."""
+    if finding.status.state not in (State.READY, State.DISABLED):
+        run = finding.status.remedy and f"run `{finding.status.remedy}`"
+        yield from filter(None, (finding.status.reason, run, finding.remedy))
 
 
 def _of_others(finding: Finding) -> Iterator[str]:

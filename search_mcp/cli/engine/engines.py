@@ -34,8 +34,7 @@ PATIENCE_SECONDS = 5.0
 _SHARED, _OWN = "shared", "own"
 _NONE = "No shared engine is running."
 _CLIENTS = ("Client", "Client PID", "Since", "Servers")
-_SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
-_DISPENSABLE = ("State", "Client PID")
+_SERVERS = ("Server", "State", "Since", "Clients", "Memory", "Sharing")
 
 
 @app.command(cls=Command, epilog="search-mcp engine status --json")
@@ -148,12 +147,13 @@ def show(engine: Json, screen: Terminal) -> None:
     screen.text("")
     if engine["clients"]:
         rows = [_client_row(each) for each in engine["clients"]]
-        screen.table(_CLIENTS, rows, ("Client PID",), dispensable=_DISPENSABLE)
+        screen.table(_CLIENTS, rows, ("Client PID",), dispensable=("Client PID",))
     else:
         screen.text("No client is connected; the engine ends within five minutes.")
     if engine["servers"]:
         screen.text("")
-        screen.table(_SERVERS, _server_rows(engine["servers"]), ("Clients", "Memory"), dispensable=_DISPENSABLE)
+        rows = _server_rows(engine["servers"])
+        screen.table(_SERVERS, rows, ("Clients", "Memory"), dispensable=("Since", "State"))
         for line in dict.fromkeys(
             f"{each['name']}: {each['reason']}" for each in engine["servers"] if "reason" in each
         ):
@@ -181,17 +181,20 @@ def _client_row(client: Json) -> Sequence[str]:
 def _use(server: Json) -> str:
     """Return whether clients share the process, or could; while that is unknown, the state of the server."""
     if "sharing" not in server:
-        return str(server["state"])
+        return _word(server)
     return _OWN if server["sharing"].startswith((ONE_FOR_EACH, SHARED_LATER)) else _SHARED
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
-    """Return the rows of the servers; processes with the same name, state and sharing are one row."""
+    """Return the rows of the servers; processes with the same name, state and sharing are one row.
+
+    Its time is that of the latest change.
+    """
     groups: dict[tuple[str, str, str], list[Json]] = {}
     for each in servers:
-        groups.setdefault((each["name"], each["state"], each.get("sharing", "")), []).append(each)
+        groups.setdefault((each["name"], _word(each), each.get("sharing", "")), []).append(each)
     rows: list[Sequence[str]] = []
-    for (name, state, sharing), group in sorted(groups.items()):
+    for (name, word, sharing), group in sorted(groups.items()):
         known = [each["memory"] for each in group if each["memory"] is not None]
         clients = sum(each["clients"] for each in group)
         running = sum(each["pid"] is not None for each in group)
@@ -199,8 +202,14 @@ def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
         if running > 1:
             rest = f", {sharing}" if sharing else " until it is known whether clients can share one"
             why = f"{counted(running, 'process')}{rest}"
-        rows.append((name, state, str(clients), _size(sum(known)) if known else "", why))
+        since = max((each["since"] for each in group if "since" in each), default=None)
+        at = "" if since is None else _clock(since)
+        rows.append((name, word, at, str(clients), _size(sum(known)) if known else "", why))
     return rows
+
+
+def _word(server: Json) -> str:
+    return str(server.get("word", server["state"]))  # an earlier version says the state alone
 
 
 def _size(size: int) -> str:

@@ -28,13 +28,14 @@ from search_mcp.cli.logins import browser
 from search_mcp.cli.logins.pasting import read_line
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import FINE, Problem, short_reason
+from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.session import Session, run, run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import cache_folder, logins_folder
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.names import Kind, State
+from search_mcp.model.standing import standing
 from search_mcp.wire.structs import replace
 
 LOGIN_SECONDS = 300.0
@@ -200,8 +201,7 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
         await session.settle(Kind)
     status = next(each for each in session.statuses() if each.server == server.name)
     if status.state is not State.READY:
-        why = short_reason(status.explanation or "it did not answer in time")
-        what = f"you are logged in to {server.name}, but it cannot be used: {why}"
+        what = f"you are logged in to {server.name}, but it cannot be used: {standing(status).explanation}"
         raise Problem(what, f"`{server.check()}` shows more")
     return sum(item.server == server.name for item in session.tools)
 

@@ -14,7 +14,7 @@ from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
-from search_mcp.cli.logins.states import NEEDED, NEEDED_NONE, NONE, Standing, standings, stored, why_not_used
+from search_mcp.cli.logins.states import NEEDED, NEEDED_NONE, NONE, LoginState, login_states, stored, why_not_used
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, command
 from search_mcp.cli.session import read_cache
@@ -97,7 +97,7 @@ def status(
     config, path = options.configuration()
     if name is not None:
         _remote(config, name)
-    found = [each for each in _standings(config) if name in (None, each.server.name)]
+    found = [each for each in _login_states(config) if name in (None, each.server.name)]
     others = _others(config) if name is None else []
     if options.as_json:
         servers = [each.as_json() for each in found]
@@ -107,7 +107,7 @@ def status(
     return FINE
 
 
-def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path: Path, screen: Terminal) -> None:
+def _show(config: Config, found: Sequence[LoginState], others: Sequence[str], path: Path, screen: Terminal) -> None:
     if found:
         screen.table(("Server", "Login", "Details"), [each.row() for each in found])
     else:
@@ -124,9 +124,9 @@ def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path
         screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{logout}` deletes them.")
 
 
-def _standings(config: Config) -> list[Standing]:
+def _login_states(config: Config) -> list[LoginState]:
     cached = read_cache(config, None, lambda session: {each.server: each for each in session.statuses()})
-    return standings(config, cached, _store())
+    return login_states(config, cached, _store())
 
 
 def _store() -> LoginStore:
@@ -177,7 +177,7 @@ def _only_one_to_log_in(config: Config) -> ServerConfig:
         Problem: there is none.
         Misuse: there are several.
     """
-    found = _standings(config)
+    found = _login_states(config)
     for state, need in ((NEEDED, "need a login"), (NONE, "may need a login")):
         servers = [each.server for each in found if each.state == state and each.server.enabled]
         if len(servers) == 1:

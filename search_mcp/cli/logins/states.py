@@ -16,6 +16,7 @@ from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import Config, Remote, ServerConfig
 from search_mcp.model.names import State
 from search_mcp.model.servers import Status
+from search_mcp.times import iso
 
 LOGGED_IN = "logged in"
 AUTOMATIC = "automatic"
@@ -31,7 +32,7 @@ HELD = "held"
 
 
 @dataclass(frozen=True)
-class Standing:
+class LoginState:
     """The login of one server."""
 
     server: ServerConfig
@@ -60,18 +61,18 @@ class Standing:
             "reason": self.reason or None,
             "issuer": login.issuer if login is not None else None,
             "scopes": _scopes(login) if login is not None else None,
-            "tokenExpires": datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds") if ends else None,
+            "tokenExpires": iso(ends),
             "renewed": login.is_renewable if login is not None else False,
         }
 
 
-def standings(config: Config, cached: Mapping[str, Status], store: LoginStore) -> list[Standing]:
+def login_states(config: Config, cached: Mapping[str, Status], store: LoginStore) -> list[LoginState]:
     """Return the login of each remote server.
 
     Raises:
         Problem: a stored login cannot be read.
     """
-    return [_standing(each, cached[each.name], store) for each in config.servers if each.remote is not None]
+    return [_login_state(each, cached[each.name], store) for each in config.servers if each.remote is not None]
 
 
 def why_not_used(remote: Remote) -> str:
@@ -97,33 +98,33 @@ def stored(server: ServerConfig, store: LoginStore) -> Login | None:
         raise Problem(what, f"check that you may read {store.folder}") from exc
 
 
-def _standing(server: ServerConfig, cached: Status, store: LoginStore) -> Standing:
+def _login_state(server: ServerConfig, cached: Status, store: LoginStore) -> LoginState:
     assert server.remote is not None
     if server.problem is not None:
-        return Standing(server, FAULTY, server.problem)
+        return LoginState(server, FAULTY, server.problem)
     if not server.remote.may_log_in:
-        return Standing(server, NOT_USED, why_not_used(server.remote))
+        return LoginState(server, NOT_USED, why_not_used(server.remote))
     login = stored(server, store)
     if login_settings(server.name, server.remote).grant == "client_credentials":
-        return Standing(server, AUTOMATIC, "by its client id and secret", login)
+        return LoginState(server, AUTOMATIC, "by its client id and secret", login)
     return _without_login(server, cached) if login is None else _with_login(server, login)
 
 
-def _with_login(server: ServerConfig, login: Login) -> Standing:
+def _with_login(server: ServerConfig, login: Login) -> LoginState:
     if login.is_renewable or not login.is_expired(time.time()):
         lacking = f"lacks {' '.join(login.missing_scopes)}, log in again" if login.missing_scopes else ""
-        return Standing(server, LOGGED_IN, lacking, login)
-    return Standing(server, NEEDED, login.ended or f"expired on {_moment(login)}", login)
+        return LoginState(server, LOGGED_IN, lacking, login)
+    return LoginState(server, NEEDED, login.ended or f"expired on {_moment(login)}", login)
 
 
-def _without_login(server: ServerConfig, cached: Status) -> Standing:
+def _without_login(server: ServerConfig, cached: Status) -> LoginState:
     if server.held is not None:
-        return Standing(server, HELD, str(server.held))
+        return LoginState(server, HELD, str(server.held))
     if cached.lacked_login:
-        return Standing(server, NEEDED)
+        return LoginState(server, NEEDED)
     if cached.state is State.REMEMBERED:
-        return Standing(server, NONE, NEEDED_NONE)
-    return Standing(server, NONE, "not known whether it needs one")
+        return LoginState(server, NONE, NEEDED_NONE)
+    return LoginState(server, NONE, "not known whether it needs one")
 
 
 def _duration(login: Login) -> str:

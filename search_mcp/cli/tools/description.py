@@ -119,10 +119,10 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Return why a tool was not found; its server may have failed."""
-    absent = (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.STARTING, State.DISABLED)
+    absent = (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.DISABLED)
     status = next((each for each in session.needed_for(name) if each.state in absent), None)
     if status is not None:
-        error: WireError = NotRunning(status.server, status.state, status.reason, remedy=status.remedy)
+        error: WireError = NotRunning(status)
     else:
         error = session.catalog.why_hidden(name) or session.ambiguity(name) or ToolNotFound(name, near)
     return of_call(error, name, session.config.servers)

@@ -21,6 +21,7 @@ from search_mcp.cli.usage import plot, report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
 from search_mcp.config.schema import Config
 from search_mcp.folders import usage_file
+from search_mcp.times import iso
 from search_mcp.usage.store import DAY_SECONDS, KEPT_DAYS, LaterFormatError, delete, largest_results
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
@@ -115,7 +116,7 @@ def as_json(
         "file": str(path),
         "isRecording": config.settings.usage if config is not None else None,
         "days": days,
-        "since": _iso(found.since),
+        "since": iso(found.since),
         "by": by,
         "clients": found.clients,
         "total": found.total.as_json(),
@@ -123,10 +124,6 @@ def as_json(
         "neverUsed": never_used(found, config),
         "longResults": [*long_results],
     }
-
-
-def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def show(

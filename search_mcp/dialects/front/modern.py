@@ -254,8 +254,8 @@ class FrontModern:
         The acknowledgement "reflects the subset the server agreed to honor": a resource in it may be added later.
         """
         again = partial(self._follow_if_wanted, action, target, caller)
-        if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
-            self._gateway.later(max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS), again)
+        if isinstance(outcome, NotRunning) and outcome.status.retry_after_seconds is not None:
+            self._gateway.later(max(outcome.status.retry_after_seconds, LEAST_PAUSE_SECONDS), again)
         elif isinstance(outcome, ResourceNotFound) and self._followed[action, target]:
             self._unlisted[target] = self._gateway.when_listed(target, again)
 

@@ -62,7 +62,7 @@ def test_add_starts_what_it_adds_and_names_the_clients_to_restart(home: Place) -
 
 
 def test_add_says_why_what_it_added_does_not_start(place: Place) -> None:
-    for command, reason in ((sys.executable, "exited with code 3"), ("no-such-program", "was not found on PATH")):
+    for command, reason in ((sys.executable, "it exited with code 3"), ("no-such-program", "was not found on PATH")):
         ended = place.run("add", "bad", "--", command, "-c", "exit(3)")
         assert ended.code == 0
         assert f"Failed: bad ({reason if command == sys.executable else ''}" in ended.err
