@@ -1,6 +1,6 @@
 """Forwarding of one client's calls to servers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from search_mcp.catalog import arguments
@@ -53,8 +53,11 @@ class Forwarding:
             steps = self._steps.of_tool_call_as_task
             call = structs.replace(call, report=self._client.tasks.translated_report(item.server, call.report))
         forwarded = Forwarded(item.server, steps, config.secrets, call.target, params, item)
-        if config.max_result_characters is not None and not item.is_of_app:  # an app's page needs the whole
-            self._limit(call, item, config.max_result_characters)
+        limit = config.max_result_characters
+        if limit is not None and not item.is_of_app and not call.is_part:  # an app's page needs the whole
+            # "Clients SHOULD validate structured results against this schema": a client that was listed it does.
+            keeps = "outputSchema" in item.fields and item.server in self._client.listed_unlimited
+            self.limit(call, limit, is_read_only=item.is_read_only, keeps_structured=keeps)
         call.reply.steps.append(partial(self._steps.read, forwarded))
         self._servers.backends[item.server].submit(call, item.key)
 
@@ -62,18 +65,19 @@ class Forwarding:
         """Return whether a model may have guessed: it was listed names only. A person's command has no session."""
         return call.caller.session is not None and self._client.presentation.has_shown(Kind.TOOLS, call.caller.viewer)
 
-    def _limit(self, call: Call, item: Item, limit: int) -> None:
+    def limit_of(self, servers: Iterable[str]) -> int | None:
+        """Return the least limit of the results of these servers."""
+        configs = [self._servers.configs[each] for each in servers if each in self._servers.configs]
+        return min(
+            (each.max_result_characters for each in configs if each.max_result_characters is not None), default=None
+        )
+
+    def limit(self, call: Call, limit: int, *, is_read_only: bool, keeps_structured: bool = False) -> None:
         """Have the result of a call shortened if it is longer than the user wants."""
         if self._client.results is None:
             return
         from search_mcp.results.client_results import Shortening
 
-        shortening = Shortening(
-            limit=limit,
-            tool=call.target,
-            is_read_only=item.is_read_only,
-            has_link=call.caller.viewer.reads_links,
-            # "Clients SHOULD validate structured results against this schema": a client that was listed it does.
-            keeps_structured="outputSchema" in item.fields and item.server in self._client.listed_unlimited,
-        )
+        has_link = call.caller.viewer.reads_links
+        shortening = Shortening(limit, call.target, is_read_only, has_link, keeps_structured)
         call.reply.steps.append(partial(self._client.results.shorten, shortening, call.reply))

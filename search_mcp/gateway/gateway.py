@@ -192,7 +192,7 @@ class Gateway:
     def _router(self) -> "Router":
         from search_mcp.gateway.router import Router
 
-        return Router(self.servers, self.state, self.later)
+        return Router(self.servers, self.state, self.later, self.submit)
 
     def submit(self, call: Call) -> None:
         """Carry out a call at the server that owns its target; if no server owns it, answer at once."""

@@ -31,13 +31,16 @@ _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
 class Router:
     """Carries out the calls of one client."""
 
-    def __init__(self, servers: Servers, client: ClientState, later: CallLater) -> None:
+    def __init__(
+        self, servers: Servers, client: ClientState, later: CallLater, submit_recorded: Callable[[Call], None]
+    ) -> None:
+        """`submit_recorded` records a call that is part of another one, and gives it to `submit`."""
         self._servers, self._client = servers, client
         self._waiting = WaitingCalls(servers, client.lists)
         self._forwarding = Forwarding(servers, client)
         self._targets = Targets(servers, client, self._waiting)
         self._tool_calls = ToolCalls(
-            servers, client, self._forwarding, self._targets, self._waiting, later, self.submit
+            servers, client, self._forwarding, self._targets, self._waiting, later, self.submit, submit_recorded
         )
         forward_prompt = self._forwarding.forward_prompt_call
         self._prompts = Use(Kind.PROMPTS, self.submit, forward_prompt, forward_prompt, PromptNotFound)

@@ -1,6 +1,6 @@
 """Tool calls: of our own tools, of a server's tool, and of a server's tool by `call_tool`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_mcp.catalog import arguments, profiles
@@ -16,12 +16,12 @@ from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
 from search_mcp.own_tools import definitions as own_tool_definitions
 from search_mcp.own_tools.arguments import ArgumentError, instead, read_search_kind
-from search_mcp.own_tools.definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
+from search_mcp.own_tools.definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, MOST_PER_CALL, NAMES, SEARCH
 from search_mcp.own_tools.finding import Finder
 from search_mcp.own_tools.wanted import LISTS_NEEDED, SearchKind
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.structs import EMPTY
+from search_mcp.wire.structs import EMPTY, Fields, Raw
 
 if TYPE_CHECKING:
     from search_mcp.search import Meaning
@@ -39,9 +39,12 @@ class ToolCalls:
         waiting: WaitingCalls,
         later: CallLater,
         submit: Callable[[Call], None],
+        submit_recorded: Callable[[Call], None],
     ) -> None:
+        """`submit_recorded` carries out, and records, a call that is part of another one."""
         self._servers, self._client, self._later = servers, client, later
         self._forwarding, self._targets, self._waiting = forwarding, targets, waiting
+        self._submit_recorded = submit_recorded
         self._use = Use(Kind.TOOLS, submit, self._call_found, forwarding.forward_tool_call, ToolNotFound)
 
     def call(self, call: Call) -> None:
@@ -146,7 +149,10 @@ class ToolCalls:
         allowed = self._client.audience(call.caller.viewer).profile.call_tool
         if call.target not in CALLING[allowed]:
             raise _switched_off(call.target, allowed)
-        wrapped = payload.fields(call.params.get("arguments", EMPTY))
+        wrapped = payload.object_or_empty(call.params.get("arguments"))
+        if "calls" in wrapped and not call.is_part:
+            self._call_several(call, wrapped)
+            return
         name = payload.string(wrapped.get("name"))
         if not name or not {name, profiles.without_registration(name)}.isdisjoint((CALL, CALL_READ_ONLY)):
             raise invalid_params(
@@ -164,6 +170,19 @@ class ToolCalls:
         )
         self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
 
+    def _call_several(self, call: Call, wrapped: Fields) -> None:
+        """Carry out the read-only calls in one call."""
+        # Loaded with the first such call, not at every start.
+        from search_mcp.gateway.several_calls import SeveralCalls
+
+        def finish(result: Result, servers: Sequence[str]) -> None:
+            limit = self._forwarding.limit_of(servers)
+            if limit is not None:
+                self._forwarding.limit(call, limit, is_read_only=True)
+            call.reply(result)
+
+        SeveralCalls(call, _read_calls(wrapped), self._submit_recorded, finish).begin()
+
 
 def _given(call: Call) -> dict[str, Any]:
     """Return the arguments of a call of one of our own tools."""
@@ -171,6 +190,24 @@ def _given(call: Call) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise arguments.not_an_object()
     return given
+
+
+def _read_calls(wrapped: Fields) -> Sequence[Raw]:
+    """Return the entries of `calls`.
+
+    Raises:
+        ProtocolError: it is no list, or has none or too many.
+    """
+    try:
+        entries = payload.first_items(wrapped["calls"], MOST_PER_CALL + 1)
+    except ValueError:
+        entries = []
+    if not 0 < len(entries) <= MOST_PER_CALL or wrapped.keys() != {"calls"}:
+        raise invalid_params(
+            f"Invalid params: calls must be a list of 1 to {MOST_PER_CALL} calls, and stand alone: "
+            '{"calls": [{"name": "server.tool", "arguments": {...}}, ...]}'
+        )
+    return entries
 
 
 def _query(given: Mapping[str, Any]) -> str:

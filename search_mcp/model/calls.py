@@ -169,6 +169,9 @@ class Call(Struct, frozen=True, eq=False):
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""
 
+    is_part: bool = False
+    """Whether its result becomes a part of another call's result, which is shortened as a whole."""
+
     def again(self, why: Retry) -> "Call":
         """Return it as it is carried out once more."""
         return replace(self, tried=self.tried | {why})

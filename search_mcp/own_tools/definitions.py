@@ -20,7 +20,8 @@ CALLING: Mapping[CallTool, Collection[str]] = {
 
 DEFAULT_LIMIT = 5
 MOST_RESULTS = 50
-MOST_DESCRIBED = 20
+MOST_PER_CALL = 20
+"""Tools that one call may describe, or call."""
 SEARCH_DETAILS = ("signature", "full", "name")
 DESCRIPTION_DETAILS = ("compact", "full")
 
@@ -73,7 +74,7 @@ DEFINITIONS: Mapping[str, Fields] = {
         DESCRIBE,
         "Give the whole descriptions and input schemas of tools, and their annotations.",
         {
-            "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_DESCRIBED},
+            "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_PER_CALL},
             "detail": {
                 "type": "string",
                 "enum": DESCRIPTION_DETAILS,
@@ -88,10 +89,16 @@ DEFINITIONS: Mapping[str, Fields] = {
     ),
     CALL_READ_ONLY: _definition(
         CALL_READ_ONLY,
-        "Call a read-only tool by its name, listed or not; refuses any other.",
-        _NAME_AND_ARGUMENTS,
-        ("name",),
-        _CALLS_READERS,
+        f"Call a read-only tool by its name, listed or not, or up to {MOST_PER_CALL} at once; refuses any other.",
+        {
+            **_NAME_AND_ARGUMENTS,
+            "calls": {
+                "type": "array",
+                "items": {"type": "object", "properties": _NAME_AND_ARGUMENTS, "required": ["name"]},
+                "description": "Instead of name and arguments",
+            },
+        },
+        annotations=_CALLS_READERS,
     ),
     LIST_SERVERS: _definition(
         LIST_SERVERS,

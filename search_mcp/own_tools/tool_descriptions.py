@@ -10,7 +10,7 @@ from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.model.servers import Status
 from search_mcp.own_tools.arguments import ArgumentError, instead, read_choice
-from search_mcp.own_tools.definitions import DESCRIPTION_DETAILS, MOST_DESCRIBED, existing
+from search_mcp.own_tools.definitions import DESCRIPTION_DETAILS, MOST_PER_CALL, existing
 from search_mcp.own_tools.search_results import how_to_read, skill_heading
 from search_mcp.own_tools.stopped_servers import owner_not_running
 from search_mcp.wire.payload import LARGE_BYTES
@@ -42,7 +42,7 @@ class ToolDescriptions:
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
         left_out: list[str] = []
-        for name in names[:MOST_DESCRIBED]:
+        for name in names[:MOST_PER_CALL]:
             definition = self._definition(name, detail, is_first=not described)
             if definition is None:
                 unknown.append({"name": name, **self._why_unknown(name, len(unknown))})
@@ -50,7 +50,7 @@ class ToolDescriptions:
                 described.append(definition)
             else:
                 left_out.append(name)
-        left_out += names[MOST_DESCRIBED:]
+        left_out += names[MOST_PER_CALL:]
         more = {"unknown": unknown, "leftOut": left_out}
         return {"tools": described, **{key: each for key, each in more.items() if each}}
 

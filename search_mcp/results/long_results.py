@@ -90,7 +90,7 @@ def read_long(fields: Fields, limit: int, *, keeps_structured: bool = False) -> 
     # A client shows its model one of both, so each is measured on its own.
     if max(length, len(as_json)) <= limit:
         return None
-    if structured is None or _says_the_same(structured, [text for _, text, _ in texts]):
+    if structured is None or says_the_same(structured, [text for _, text, _ in texts]):
         return _joined(fields, blocks, texts) if length > limit else None
     return _joined(fields, blocks, [*texts, (len(blocks), as_json, None)], is_structured=True)
 
@@ -125,6 +125,16 @@ def _texts(raw: Raw) -> Iterator[tuple[str, Fields | None]]:
             yield f"{uri or 'resource'}:\n{text}", None
 
 
+def texts_of(fields: Fields) -> list[str]:
+    """Return the texts of a result's content; none if it is no list, or too long to be read between other calls."""
+    content = fields.get(_CONTENT, _NO_ITEMS)
+    try:
+        blocks = payload.items(content) if len(content) <= COMPARED_BYTES else []
+    except ValueError:
+        return []
+    return [text for raw in blocks for text, _ in _texts(raw)]
+
+
 def _seems_json(document: str) -> bool:
     return document[:100].lstrip()[:1] in ("{", "[") and document[-100:].rstrip()[-1:] in ("}", "]")
 
@@ -132,7 +142,7 @@ def _seems_json(document: str) -> bool:
 # Structured content is often the same as the text
 
 
-def _says_the_same(structured: Raw, texts: Sequence[str]) -> bool:
+def says_the_same(structured: Raw, texts: Sequence[str]) -> bool:
     """Return whether the text of a result is its structured content.
 
     "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block". The official

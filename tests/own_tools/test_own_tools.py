@@ -19,7 +19,7 @@ from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, Ser
 from search_mcp.own_tools.definitions import (
     DEFAULT_LIMIT,
     DEFINITIONS,
-    MOST_DESCRIBED,
+    MOST_PER_CALL,
     MOST_RESULTS,
     NAMES,
     definitions,
@@ -803,10 +803,10 @@ def test_our_own_tools_are_described(bench: Bench) -> None:
 
 
 def test_the_number_of_tools_described_at_once_is_limited() -> None:
-    names = [f"s.read_{number:03}" for number in range(MOST_DESCRIBED + 3)]
+    names = [f"s.read_{number:03}" for number in range(MOST_PER_CALL + 3)]
     text, data = MANY.ask("describe_tools", {"names": names})
-    assert len(data["tools"]) == MOST_DESCRIBED
-    assert data["leftOut"] == names[MOST_DESCRIBED:]
+    assert len(data["tools"]) == MOST_PER_CALL
+    assert data["leftOut"] == names[MOST_PER_CALL:]
     assert json.loads(text) == data
 
 

@@ -23,6 +23,7 @@ from search_mcp.dialects.params import (
     send_request,
     without_own_keys,
 )
+from search_mcp.dialects.rounds import MAX_ROUNDS, Round
 from search_mcp.dialects.task_ids import REMEMBERED_TASKS, task_made, translate_question
 from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Reply, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
@@ -33,12 +34,9 @@ from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_
 from search_mcp.wire.inflight import Answer, Reason, Request, RequestFailure
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.pending import Pending
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, field, replace
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, replace
 
 log = logging.getLogger(__name__)
-
-MAX_ROUNDS = 16
-"""Most times that one call may ask for input; a person answers a few."""
 
 _MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
 
@@ -191,15 +189,15 @@ class FrontLegacy:
 
     def _resolve(self, request: Request, rounds: int, report: ProgressReport | None, needed: InputRequired) -> None:
         """Ask the client for the input that a modern backend needs, then make the call again."""
-        round_of_questions = _Round(self, self._peer, request, needed, rounds, report)
-        request.cancel = round_of_questions.cancel
-        round_of_questions.put(self.capabilities)
 
-    def call_again(self, request: Request, inputs: Inputs, rounds: int, report: ProgressReport | None) -> None:
-        """Make a call again with the input that its server asked for."""
-        if report is not None:
-            report.begin_again()
-        self._call(request, *read_params(request.params), inputs, rounds, report)
+        def call_again(inputs: Inputs) -> None:
+            if report is not None:
+                report.begin_again()
+            self._call(request, *read_params(request.params), inputs, rounds - 1, report)
+
+        asked = Round(needed, self.put, call_again, partial(self._peer.refuse, request))
+        request.cancel = asked.cancel
+        asked.begin(self.capabilities)
 
     # To the client
 
@@ -258,76 +256,6 @@ class FrontLegacy:
                 self._peer.notify(names.TASK_STATUS, params)
             case _:
                 pass  # clients see the lists of a backend, not its state
-
-
-class _Round(Struct, eq=False):
-    """The questions of one unfinished answer.
-
-    When all are answered, the call is made again with the answers; the first error ends the call.
-    """
-
-    front: FrontLegacy
-    peer: Peer
-    request: Request
-    needed: InputRequired
-    rounds: int
-    """The number of rounds that may follow, this one included."""
-    report: ProgressReport | None
-    """The progress of all rounds, which the client gets under one token."""
-    responses: Fields = field(default_factory=dict)
-    unanswered: dict[str, Pending[Result | WireError]] = field(default_factory=dict)
-
-    def put(self, capabilities: Fields) -> None:
-        """Put the questions to a client with these capabilities."""
-        requests = self.needed.requests or {}
-        try:
-            questions = {key: self._question(key, raw, capabilities) for key, raw in requests.items()}
-        except MisbehavedError as error:
-            self.peer.refuse(self.request, error)
-            return
-        self.responses = dict(requests)  # in the server's order; replaced by the answers
-        self.unanswered = {key: question.answer for key, question in questions.items()}
-        if not questions:
-            self._finish()
-        for question in questions.values():
-            if not question.answer.is_over:  # as after an error in answer to an earlier one
-                self.front.put(question)
-
-    def cancel(self, reason: Reason) -> None:
-        """Withdraw the questions that are not answered."""
-        while self.unanswered:
-            self.unanswered.popitem()[1].cancel(reason)
-
-    def _question(self, key: str, raw: Raw, capabilities: Fields) -> Question:
-        """Read a question.
-
-        Raises:
-            MisbehavedError: it is malformed, or the client did not declare that it answers such questions.
-        """
-        try:
-            request = payload.fields(raw)
-            ask = names.ASKS[payload.string(request.get("method")) or ""]
-            params, meta = read_params(request.get("params", EMPTY))
-        except (KeyError, ValueError, ProtocolError):
-            raise MisbehavedError(f"its request for the input {key!r} is malformed") from None
-        capability = names.ASK_CAPABILITY[ask]
-        if capability not in capabilities:
-            raise MisbehavedError(f"it asks for {capability}, which the client did not declare")
-        return Question(self.needed.server, ask, asking.with_id(params), meta, Pending(partial(self._on_answer, key)))
-
-    def _on_answer(self, key: str, answer: Result | WireError) -> None:
-        del self.unanswered[key]
-        if isinstance(answer, WireError):
-            self.cancel(None)
-            self.peer.refuse(self.request, answer)
-            return
-        self.responses[key] = answer.raw()
-        if not self.unanswered:
-            self._finish()
-
-    def _finish(self) -> None:
-        answers = payload.encode(self.responses) if self.needed.requests is not None else None
-        self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1, self.report)
 
 
 def _legacy_body(method: str, body: Fields) -> Raw:
