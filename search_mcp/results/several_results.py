@@ -1,7 +1,7 @@
 """The results of several calls as one.
 
-It has no `structuredContent`: every client shows its model the text where there is nothing else. Each heading has a mark
-that no server can know, so that none can write the heading of another server's result.
+It has no `structuredContent`: every client shows its model the text where there is nothing else. Each heading has a
+mark that no server can know, so that none can write the heading of another server's result.
 """
 
 import secrets
