@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from search_mcp.dialects import names
-from search_mcp.model.calls import CallLater, InputRequired, Question, Result
+from search_mcp.model.calls import InputRequired, Question, Result
 from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
@@ -36,8 +36,6 @@ MOST_AT_ONCE = 16
 """Most questions of one intermediate result or task, including those that the client answers without the user."""
 MOST_COLONS = 100_000
 """Most colons of a question, or of all in one result: a bound on members, so that decoding takes milliseconds."""
-FORGOTTEN_SECONDS = 60.0
-"""Seconds for which an open question of a modern client counts: such a client may drop its call silently."""
 
 OF_ANY_CLIENT: Final = {
     names.ASK_CAPABILITY[Ask.ELICIT]: payload.encode({"form": {}, _URL: {}}),
@@ -67,30 +65,25 @@ def refused(why: ValueError) -> MisbehavedError:
     return MisbehavedError(f"its question to the user is refused: {why}")
 
 
-def too_many() -> ProtocolError:
+def too_many(most: int) -> ProtocolError:
     """Make the error for a question over the limit of open questions."""
-    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server are not answered yet")
+    return ProtocolError(SERVER_ERROR, f"Too many questions: {most} of this server are not answered yet")
 
 
 class OpenQuestions:
-    """The questions of each server that one client has not answered."""
+    """The questions of each server that one legacy client has not answered."""
 
-    def __init__(self, later: CallLater | None = None) -> None:
-        """Count them; with `later`, a question that was never answered stops counting after a while."""
-        self._later = later
+    def __init__(self) -> None:
         self._open: defaultdict[str, set[Pending[Result | WireError]]] = defaultdict(set)  # their answers, by server
 
     def put(self, question: Question, put: Callable[[Question], None]) -> None:
         """Put a question to the client, or refuse it if too many of its server are open."""
         answer, answers = question.answer, self._open[question.server]
         if len(answers) >= MOST_OPEN:
-            answer(too_many())
+            answer(too_many(MOST_OPEN))
             return
         answers.add(answer)
         answer.ends.append(lambda _answer: answers.discard(answer))
-        if self._later is not None:
-            stop_timer = self._later(FORGOTTEN_SECONDS, lambda: answers.discard(answer))
-            answer.ends.append(lambda _answer: stop_timer())
         put(question)
 
 

@@ -43,10 +43,6 @@ LEGACY_BACKEND = {
     "sep-2322-multiple-inputs-incomplete": "a legacy backend asks one thing after the other",
     "sep-2322-multiple-inputs-complete": "so the suite never comes to the second round",
     "sep-2322-respect-client-capabilities": "a legacy backend is told of capabilities once, this scenario has its own",
-    "sep-2322-non-tool-incomplete": "the suite leaves questions unanswered, and one server may not have five open",
-    "sep-2322-non-tool-complete": "so the suite never comes to the second round",
-    "sep-2322-result-type-included": "another question beyond those that may be open",
-    "sep-2322-reject-tampered-state": "and one more",
     "sep-2322-ignore-unexpected-params": "answers to a question that was never asked reach no legacy backend",
 }
 

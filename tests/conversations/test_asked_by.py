@@ -16,7 +16,8 @@ from conversations.eras import (
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, sample, sampled, text
-from search_mcp.dialects.asking import FORGOTTEN_SECONDS, MOST_COLONS, MOST_OPEN
+from search_mcp.dialects.asking import MOST_COLONS, MOST_OPEN
+from search_mcp.dialects.front.parked import MOST_QUESTIONS
 
 CAN_ALL: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"context": {}}, "roots": {}}
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -319,7 +320,7 @@ def test_a_sampling_shares_no_context(pair: Pair, context: object) -> None:
 # How many
 
 
-@legacy_backend
+@legacy_legacy
 def test_a_question_beyond_those_that_may_be_open_is_refused_at_once(pair: Pair) -> None:
     beta = pair.with_server("beta")
     pair.front.opens(**CAN_ALL)
@@ -373,23 +374,33 @@ def test_a_question_that_was_withdrawn_or_whose_server_died_is_open_no_more(pair
 
 
 @modern_legacy
-def test_the_questions_of_calls_that_a_modern_client_dropped_do_not_count_for_long(pair: Pair) -> None:
+def test_the_oldest_question_to_a_modern_client_is_given_up_for_a_new_one(pair: Pair) -> None:
     """It drops a call without a word: nobody may be left to answer what was asked in it."""
+    beta = pair.with_server("beta")
     pair.front.opens(**CAN_ALL)
-    calls = [pair.front.calls("alpha.echo", number=number) for number in range(MOST_OPEN + 1)]
-    served = [pair.alpha.is_called("echo", number=number) for number in range(MOST_OPEN + 1)]
-    for number in range(MOST_OPEN):
-        pair.alpha.says(id=number, **elicit("?"))
-        calls[-1 - number].is_parked(elicit("?"))
-    pair.alpha.says(id="refused", **elicit("?"))
-    assert pair.alpha.next().body["error"]["message"].startswith("Too many questions")
-    pair.after(FORGOTTEN_SECONDS)
-    pair.alpha.says(id="asked", **elicit("?"))
-    calls[0].is_parked(elicit("?")).answers(accept(name="x"))
-    assert pair.alpha.next().body["result"] == accept(name="x")
-    for call in calls:
+    other_call = pair.front.calls("beta.echo")
+    beta.asks(who=elicit("beta's"))
+    other_call.is_parked(elicit("beta's"), by="beta")
+    calls = [pair.front.calls("alpha.echo", number=number) for number in range(MOST_QUESTIONS + 1)]
+    served = [pair.alpha.is_called("echo", number=number) for number in range(MOST_QUESTIONS + 1)]
+    parked = []
+    for number in range(MOST_QUESTIONS + 1):
+        pair.alpha.says(id=number, **elicit(str(number)))
+        if number == MOST_QUESTIONS:
+            given_up = pair.alpha.next().body
+            assert given_up["id"] == 0
+            assert given_up["error"]["message"].startswith("Too many questions")
+        parked.append(calls[-1 - number].is_parked(elicit(str(number))))
+    parked[0].answers(accept(name="too late"))
+    pair.alpha.hears_nothing()
+    for number in range(1, MOST_QUESTIONS + 1):
+        parked[number].answers(accept(name="x"))
+        assert pair.alpha.next().body == {"jsonrpc": "2.0", "id": number, "result": accept(name="x")}
+    served[-1].returns(text("done without it"))
+    calls[-1].gets(text("done without it"))
+    for call in (*calls[:-1], other_call):
         call.is_over()
-    for one in served:
+    for one in (*served[:-1], beta._only()):
         one.is_over()
     pair.ends()
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
-from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
 from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
@@ -49,7 +48,6 @@ class Sender(Struct, eq=False):
     log_level: str | None
     viewer: Viewer
     session: object
-    open_questions: OpenQuestions
     park: Callable[[Question], None] | None = None
     """Parks the call; `None` for a subscription, in which no question can be asked."""
 
@@ -61,7 +59,7 @@ class Sender(Struct, eq=False):
         """Put a legacy backend's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question)
         if refusal is None and call is not None and self.park is not None:
-            self.open_questions.put(question, self.park)
+            self.park(question)
             return
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
 
@@ -73,7 +71,6 @@ class FrontModern:
         self._peer = peer
         self._gateway = gateway
         self._parked = ParkedCalls(gateway.later)
-        self._open_questions = OpenQuestions(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
         self._followed: Counter[tuple[Action, str]] = Counter()  # number of subscriptions for each
         # By URI of a resource that no server lists yet: the function that ends the wait for such a server.
@@ -153,8 +150,8 @@ class FrontModern:
             exchange.start(call, self._gateway)
 
     def _sender(self, envelope: detect.Envelope, park: Callable[[Question], None] | None = None) -> Sender:
-        viewer, questions = _viewer(envelope), self._open_questions
-        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, questions, park)
+        viewer = _viewer(envelope)
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, park)
 
     # To the client
 

@@ -4,6 +4,7 @@ A parked call has a handle, which is unguessable, valid once, and expires. The f
 """
 
 import secrets
+from collections import defaultdict
 from collections.abc import Callable
 
 from search_mcp.dialects import Gateway, asking, names
@@ -12,15 +13,18 @@ from search_mcp.dialects.params import with_meta
 from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Question, Reply, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
-from search_mcp.wire.errors import invalid_params, invalid_request
+from search_mcp.wire.errors import WireError, invalid_params, invalid_request
 from search_mcp.wire.inflight import Reason, Request
 from search_mcp.wire.peer import Peer
+from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
 PARKED_SECONDS = 600.0
 """Seconds that a parked call waits for the client's retry, while a person is being asked."""
 PARKED_CALLS = 256
 """Most calls that may be parked at once; the oldest is cancelled for a new one."""
+MOST_QUESTIONS = 16
+"""Most open questions of one server. A client may drop its call silently, so the oldest is given up for a new one."""
 
 
 class ParkedCalls:
@@ -29,6 +33,7 @@ class ParkedCalls:
     def __init__(self, later: CallLater) -> None:
         self._later = later
         self._exchanges: dict[str, tuple[Exchange, Callable[[], None]]] = {}  # with a function that cancels expiry
+        self._open: defaultdict[str, dict[Pending[Result | WireError], None]] = defaultdict(dict)  # by server, in order
 
     def put(self, exchange: "Exchange") -> str:
         """Park a call; return its handle."""
@@ -38,6 +43,14 @@ class ParkedCalls:
         handle = secrets.token_urlsafe(32)
         self._exchanges[handle] = exchange, self._later(PARKED_SECONDS, lambda: exchange.cancel(None))
         return handle
+
+    def count(self, question: Question) -> None:
+        """Count an open question; give the oldest of its server up if there are too many."""
+        answers = self._open[question.server]
+        if len(answers) >= MOST_QUESTIONS:
+            next(iter(answers))(asking.too_many(MOST_QUESTIONS))
+        answers[question.answer] = None
+        question.answer.ends.append(lambda _answer: answers.pop(question.answer, None))
 
     def take(self, handle: str | None) -> "Exchange | None":
         """Remove and return the call with this handle."""
@@ -108,7 +121,8 @@ class Exchange(Struct, eq=False):
         self._count += 1
         key = f"{question.ask.value}-{self._count}"
         self._questions[key] = question
-        question.answer.cancel_work = lambda _reason: self._withdraw(key)
+        question.answer.ends.append(lambda _answer: self._withdraw(key))
+        self.parked.count(question)
         self._ask()
 
     def _withdraw(self, key: str) -> None:
