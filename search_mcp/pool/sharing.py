@@ -66,7 +66,7 @@ def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, re
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
     if known is not None:
-        return Sharing(is_shared=True, why=f"it is known to keep nothing between calls: {known.why}")
+        return Sharing(is_shared=True, why=f"it is known to keep nothing between calls, because {known.why}")
     if config.remote is not None and (era is Era.MODERN or not record.has_session):
         return Sharing(is_shared=True, why="it is remote and has no session")
     if config.remote is not None and era is None:

@@ -134,7 +134,7 @@ def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.Cap
     changes: dict[str, dict[str, Any]] = {
         "time": {
             "capabilities": modern,
-            "sharing": "shared by 3 clients: it is known to keep nothing between calls: it reads the clock",
+            "sharing": "shared by 3 clients: it is known to keep nothing between calls, because it reads the clock",
         },
         "git": {"sharing": f'{ONE_FOR_EACH}: "share" is false'},
         "filesystem": {"sharing": NOT_KNOWN},

@@ -28,7 +28,7 @@ from conversations.words import (
 from search_mcp.pool.pooled_server import LINGER_SECONDS
 from search_mcp.pool.turns import WINDOW
 
-KEEPS_NOTHING = f"it is known to keep nothing between calls: {ROW.why}"
+KEEPS_NOTHING = f"it is known to keep nothing between calls, because {ROW.why}"
 ANY_CLIENT: Json = {
     "elicitation": {"form": {}, "url": {}},
     "sampling": {"tools": {}},

@@ -49,7 +49,7 @@ def test_evidence(config: ServerConfig, era: Era | None, record: SharingRecord, 
 @pytest.mark.parametrize(
     ("config", "record", "is_shared", "why"),
     [
-        (LOCAL, SharingRecord(), True, "it is known to keep nothing between calls: it forgets"),
+        (LOCAL, SharingRecord(), True, "it is known to keep nothing between calls, because it forgets"),
         (LOCAL, ASKED, False, "it asks for roots"),
         (replace(LOCAL, share=False), SharingRecord(), False, '"share" is false'),
     ],

@@ -145,4 +145,4 @@ async def test_a_terminal_and_a_desktop_client_share_a_known_server_from_its_fir
         (server,) = machine.pool.servers
         described = machine.pool.describe_sharing(server)
         assert described is not None
-        assert described.startswith("shared by 2 clients: it is known to keep nothing between calls: ")
+        assert described.startswith("shared by 2 clients: it is known to keep nothing between calls, because ")
