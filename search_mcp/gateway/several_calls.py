@@ -15,7 +15,7 @@ from search_mcp.model.names import Action
 from search_mcp.model.sentences import cut
 from search_mcp.model.visible import named
 from search_mcp.own_tools.definitions import CALL_READ_ONLY
-from search_mcp.results.several_results import joined
+from search_mcp.results.several_results import SeveralResults
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Reason
@@ -31,7 +31,7 @@ class SeveralCalls:
         """`finish` takes the result, and the servers that were called."""
         self._call, self._entries, self._submit, self._finish = call, entries, submit, finish
         self._names = [_name(entry) for entry in entries]
-        self._outcomes: dict[int, Outcome] = {}
+        self._results = SeveralResults(self._names)
         self._servers: set[str] = set()
         self._cancels: dict[int, Callable[[Reason], None]] = {}  # of those that are not answered
         self._reports = 0
@@ -80,10 +80,10 @@ class SeveralCalls:
         elif isinstance(outcome, Result) and not server:  # one of our own tools, whose text says the same
             outcome = Result(payload.without(outcome.fields(), names.STRUCTURED))
         del self._cancels[place]
-        self._outcomes[place] = outcome
+        self._results.add(place, outcome)
         self._servers.add(server)
-        if len(self._outcomes) == len(self._entries):
-            self._answer()
+        if self._results.is_whole:
+            self._finish(self._results.result(), sorted(self._servers))
 
     def _cancel_task(self, result: Result) -> None:
         """Cancel a task that a server made of one call, because the client does not get its id."""
@@ -109,10 +109,6 @@ class SeveralCalls:
     def _cancel(self, reason: Reason) -> None:
         while self._cancels:
             self._cancels.popitem()[1](reason)
-
-    def _answer(self) -> None:
-        outcomes = [self._outcomes[place] for place in range(len(self._entries))]
-        self._finish(joined(self._names, outcomes), sorted(self._servers))
 
 
 def _name(entry: Raw) -> str:

@@ -13,35 +13,66 @@ from search_mcp.model.errors import ACTED_ON_BY_CLIENTS
 from search_mcp.results.long_results import says_the_same, texts_of
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
+from search_mcp.wire.payload import LARGE_BYTES
 from search_mcp.wire.structs import EMPTY, Fields, Raw
 
+_ALONE = "call this tool alone"
 
-def joined(called: Sequence[str], outcomes: Sequence[Outcome]) -> Result:
-    """Join outcomes, each under a heading with the name of what was called; an error only if none succeeded."""
-    mark = secrets.token_hex(3)
-    parts = [_text(f"Each heading below has the mark [{mark}].")]
-    for number, (name, outcome) in enumerate(zip(called, outcomes, strict=True), 1):
-        parts += _blocks(f"{number}. {name} [{mark}]", outcome)
-    body = {"content": Raw(b"[" + b",".join(parts) + b"]")}
-    if not any(map(_is_good, outcomes)):
-        body["isError"] = Raw(b"true")
-    return Result(body)
+
+class SeveralResults:
+    """The results of several calls on their way into one.
+
+    Each is written when it comes, because all of them at once would hold the event loop for long.
+    """
+
+    def __init__(self, called: Sequence[str]) -> None:
+        """`called`: what is called, in order."""
+        self._called, self._mark, self._has_good = called, secrets.token_hex(3), False
+        self._blocks: dict[int, Sequence[bytes]] = {}  # by place in `called`
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self._blocks) == len(self._called)
+
+    def add(self, place: int, outcome: Outcome) -> None:
+        """Write the outcome of one call under a heading."""
+        self._has_good = self._has_good or _is_good(outcome)
+        self._blocks[place] = _blocks(f"{place + 1}. {self._called[place]} [{self._mark}]", outcome)
+
+    def result(self) -> Result:
+        """Return all in order; an error only if none succeeded."""
+        parts = [_text(f"Each heading below has the mark [{self._mark}].")]
+        for place in range(len(self._called)):
+            parts += self._blocks[place]
+        body = {"content": Raw(b"[" + b",".join(parts) + b"]")}
+        if not self._has_good:
+            body["isError"] = Raw(b"true")
+        return Result(body)
 
 
 def _blocks(heading: str, outcome: Outcome) -> Sequence[bytes]:
     """Write an outcome as content: a heading, then its own blocks, byte for byte."""
     if isinstance(outcome, WireError):
-        alone = "; call this tool alone, so that the client can act on it"
-        return [_text(f"{heading} failed: {outcome}{alone if outcome.code in ACTED_ON_BY_CLIENTS else ''}")]
+        alone = f"; {_ALONE}, so that the client can act on it" if outcome.code in ACTED_ON_BY_CLIENTS else ""
+        return [_text(f"{heading} failed: {outcome}{alone}")]
     if not isinstance(outcome, Result) or outcome.type != "complete":
-        return [_text(f"{heading} failed: it became a task, which was cancelled; call this tool alone")]
+        return [_text(f"{heading} failed: it became a task, which was cancelled; {_ALONE}")]
     body = outcome.fields()
-    parts = [_text(f"{heading}:" if _is_good(outcome) else f"{heading} failed:"), _inner(body)]
-    structured = body.get(names.STRUCTURED)
-    # "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block"
-    if structured is not None and not says_the_same(structured, texts_of(body)):
-        parts.append(_text(bytes(structured).decode("utf-8", "replace")))
+    parts = [_text(f"{heading}:" if _is_good(outcome) else f"{heading} failed:"), _inner(body), _structured(body)]
     return [each for each in parts if each]
+
+
+def _structured(body: Fields) -> bytes:
+    """Write the structured content of a result, if its text does not say the same."""
+    structured = body.get(names.STRUCTURED)
+    if structured is None:
+        return b""
+    if len(structured) > LARGE_BYTES:
+        return _text(f"Its structured content of {len(structured):,} bytes is left out; {_ALONE} to get it")
+    # "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block"
+    if says_the_same(structured, texts_of(body)):
+        return b""
+    return _text(bytes(structured).decode("utf-8", "replace"))
 
 
 def _is_good(outcome: Outcome) -> bool:

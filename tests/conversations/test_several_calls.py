@@ -12,6 +12,7 @@ from conversations.pair import Pair
 from conversations.test_usage import recorded
 from conversations.words import CALL_TOOLS, GREET, Json, accept, elicit, text, tool
 from search_mcp.own_tools.definitions import MOST_PER_CALL
+from search_mcp.wire.payload import LARGE_BYTES
 
 READ: Json = tool("read", "Read a file.", annotations={"readOnlyHint": True})
 COUNT: Json = tool("count", "Count lines.", annotations={"readOnlyHint": True})
@@ -210,6 +211,17 @@ def test_structured_content_becomes_text_unless_the_text_says_the_same(pair: Pai
     assert "structuredContent" not in result
     assert said(result)[:6] == ["1. alpha.read:", '{"n": 1}', "2. alpha.count:", "found", '{"n":2}', "3. list_servers:"]
     assert len(said(result)) == 7
+
+
+def test_very_long_structured_content_is_left_out_and_said(pair: Pair) -> None:
+    """To write it into a text would hold the event loop."""
+    pair.front.opens()
+    asked = several(pair, call("alpha.read", a=1), call("alpha.count", b=2))
+    read, count = served(pair)
+    read.returns({**text("long"), "structuredContent": {"n": "x" * LARGE_BYTES}})
+    count.returns(text("two"))
+    expected = f"Its structured content of {LARGE_BYTES + 8:,} bytes is left out; call this tool alone to get it"
+    assert said(asked.result()) == ["1. alpha.read:", "long", expected, "2. alpha.count:", "two"]
 
 
 def test_the_least_limit_of_the_servers_applies_to_the_whole(pair: Pair, tmp_path: Path) -> None:
