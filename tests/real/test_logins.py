@@ -129,7 +129,7 @@ def test_a_user_logs_in_and_out_with_the_commands(url: str, tmp_path: Path) -> N
     assert "needs a login" in types("check").stdout
     ended = types("auth", "login")
     if (
-        "you are logged in to files, but it cannot be used: gave no MCP answer" not in ended.stderr
+        "you are logged in to files, but it cannot be used: it gave no MCP answer" not in ended.stderr
     ):  # as oidc_server.mjs
         assert ended.stdout.endswith("\nLogged in to files: 1 tool.\n"), ended.stderr
         assert types("call", "files.say", "text=done").stdout == "done\n"
