@@ -50,6 +50,11 @@ class Result(Struct, frozen=True, gc=False):
         """Return the body, encoded."""
         return encode(self.body) if isinstance(self.body, dict) else self.body
 
+    @property
+    def size(self) -> int:
+        """The bytes of the body; keys and punctuation of a decoded one are not counted."""
+        return sum(map(len, self.body.values())) if isinstance(self.body, dict) else len(self.body)
+
 
 class InputRequired(Struct, frozen=True):
     """An intermediate result: the server needs answers to these requests, in a repeated call."""

@@ -99,7 +99,7 @@ class ClientResults:
     def shorten(self, shortening: Shortening, reply: Reply, outcome: Outcome | None) -> Outcome | None:
         """Have a result shortened first, if it is long: a step of a reply."""
         # A text has no more characters than its JSON has bytes.
-        if not isinstance(outcome, Result) or outcome.type != "complete" or _size(outcome) <= shortening.limit:
+        if not isinstance(outcome, Result) or outcome.type != "complete" or outcome.size <= shortening.limit:
             return outcome
         if self._unanswered:  # the file system does not answer
             return outcome
@@ -308,10 +308,3 @@ def _answer(entry: Entry, found: Found) -> Raw:
 
 def _error(text: str) -> Raw:
     return payload.encode({"content": [{"type": "text", "text": text}], "isError": True})
-
-
-def _size(result: Result) -> int:
-    """Return the bytes of a result, keys and punctuation of decoded ones not counted."""
-    if isinstance(result.body, dict):
-        return sum(len(each) for each in result.body.values())
-    return len(result.body)

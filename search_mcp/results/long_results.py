@@ -126,10 +126,9 @@ def _texts(raw: Raw) -> Iterator[tuple[str, Fields | None]]:
 
 
 def texts_of(fields: Fields) -> list[str]:
-    """Return the texts of a result's content; none if it is no list, or too long to be read between other calls."""
-    content = fields.get(_CONTENT, _NO_ITEMS)
+    """Return the texts of a result's content; none if it is no list."""
     try:
-        blocks = payload.items(content) if len(content) <= COMPARED_BYTES else []
+        blocks = payload.items(fields.get(_CONTENT, _NO_ITEMS))
     except ValueError:
         return []
     return [text for raw in blocks for text, _ in _texts(raw)]

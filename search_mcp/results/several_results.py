@@ -36,8 +36,15 @@ class SeveralResults:
 
     def add(self, place: int, outcome: Outcome) -> None:
         """Write the outcome of one call under a heading."""
-        self._has_good = self._has_good or _is_good(outcome)
-        self._blocks[place] = _blocks(f"{place + 1}. {self._called[place]} [{self._mark}]", outcome)
+        heading = f"{place + 1}. {self._called[place]} [{self._mark}]"
+        body = _body(outcome)
+        if isinstance(body, str):
+            self._blocks[place] = [_text(f"{heading} failed: {body}")]
+            return
+        is_error = bytes(body.get("isError", EMPTY)) == b"true"
+        self._has_good = self._has_good or not is_error
+        blocks = [_text(f"{heading} failed:" if is_error else f"{heading}:"), _inner(body), _structured(body)]
+        self._blocks[place] = [each for each in blocks if each]
 
     def result(self) -> Result:
         """Return all in order; an error only if none succeeded."""
@@ -50,35 +57,25 @@ class SeveralResults:
         return Result(body)
 
 
-def _blocks(heading: str, outcome: Outcome) -> Sequence[bytes]:
-    """Write an outcome as content: a heading, then its own blocks, byte for byte."""
+def _body(outcome: Outcome) -> Fields | str:
+    """Return the body of a result, or why there is none."""
     if isinstance(outcome, WireError):
         alone = f"; {_ALONE}, so that the client can act on it" if outcome.code in ACTED_ON_BY_CLIENTS else ""
-        return [_text(f"{heading} failed: {outcome}{alone}")]
+        return f"{outcome}{alone}"
     if not isinstance(outcome, Result) or outcome.type != "complete":
-        return [_text(f"{heading} failed: it became a task, which was cancelled; {_ALONE}")]
-    body = outcome.fields()
-    parts = [_text(f"{heading}:" if _is_good(outcome) else f"{heading} failed:"), _inner(body), _structured(body)]
-    return [each for each in parts if each]
+        return f"it became a task, which was cancelled; {_ALONE}"
+    if outcome.size > LARGE_BYTES:
+        return f"its {outcome.size:,} bytes are too many for one of several results; {_ALONE}"
+    return outcome.fields()
 
 
 def _structured(body: Fields) -> bytes:
     """Write the structured content of a result, if its text does not say the same."""
     structured = body.get(names.STRUCTURED)
-    if structured is None:
-        return b""
-    if len(structured) > LARGE_BYTES:
-        return _text(f"Its structured content of {len(structured):,} bytes is left out; {_ALONE} to get it")
     # "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block"
-    if says_the_same(structured, texts_of(body)):
+    if structured is None or says_the_same(structured, texts_of(body)):
         return b""
     return _text(bytes(structured).decode("utf-8", "replace"))
-
-
-def _is_good(outcome: Outcome) -> bool:
-    if not isinstance(outcome, Result) or outcome.type != "complete":
-        return False
-    return bytes(outcome.fields().get("isError", EMPTY)) != b"true"
 
 
 def _inner(body: Fields) -> bytes:
