@@ -21,7 +21,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import OPTION
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import ago, standing
+from search_mcp.model.standing import ago, standing_of
 
 REMEMBERING_SECONDS = 10.0
 """Time that a command waits for lists it does not need, so that the server is cached for the next one."""
@@ -42,8 +42,13 @@ class Looked(Generic[_Answer]):
     def as_json(self) -> dict[str, object]:
         """Return what the JSON output says besides what was found."""
         failed = [
-            {"name": each.server, "state": each.state, "reason": now.reason or None, "remedy": now.remedy or None}
-            for each, now in zip(self.failures, map(standing, self.failures), strict=True)
+            {
+                "name": each.server,
+                "state": each.state,
+                "reason": standing.reason or None,
+                "remedy": standing.remedy or None,
+            }
+            for each, standing in zip(self.failures, map(standing_of, self.failures), strict=True)
         ]
         return {"failed": failed, "ageSeconds": round(self.age_seconds) if self.age_seconds is not None else None}
 
@@ -145,7 +150,7 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
     failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD, State.NEEDS_LOGIN)]
     for status in failures:
         if status.state in (State.HELD, State.NEEDS_LOGIN):
-            terminal.note(f"{status.state.capitalize()}: {status.server}: {standing(status).explanation}.")
+            terminal.note(f"{status.state.capitalize()}: {status.server}: {standing_of(status).explanation}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(
@@ -153,7 +158,7 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
         )
     if len(failed) == 1:
         check = command(config.servers, "check", failed[0].server)
-        terminal.note(f"Failed: {failed[0].server} ({standing(failed[0]).reason}). `{check}` tries again.")
+        terminal.note(f"Failed: {failed[0].server} ({standing_of(failed[0]).reason}). `{check}` tries again.")
     elif failed:
         listed = ", ".join(status.server for status in failed)
         reasons, check = command(config.servers, "servers"), command(config.servers, "check", "NAME")

@@ -16,7 +16,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import NOT_STARTED, Standing, standing
+from search_mcp.model.standing import NOT_STARTED, Standing, standing_of
 from search_mcp.times import iso
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
@@ -27,7 +27,7 @@ class Known:
     """A server's row, from the configuration and the cache."""
 
     state: State
-    now: Standing
+    standing: Standing
     tools: int | None
     runs: str
     left_out: int | None = None
@@ -38,16 +38,16 @@ class Known:
     def row(self) -> Sequence[str]:
         """Return the row of the table; a failure has its reason in the place of the command."""
         count = f"{self.tools:,}" if self.tools is not None else ""
-        runs = self.now.reason if self.state is State.FAILED else self.runs
-        return (self.now.server, self.now.word_at(time.time()), count, runs)
+        runs = self.standing.reason if self.state is State.FAILED else self.runs
+        return (self.standing.server, self.standing.word_and_age(time.time()), count, runs)
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "name": self.now.server,
+            "name": self.standing.server,
             "state": self.state,
-            "since": iso(self.now.since),
-            "reason": self.now.reason or None,
-            "remedy": self.now.remedy or None,
+            "since": iso(self.standing.since),
+            "reason": self.standing.reason or None,
+            "remedy": self.standing.remedy or None,
             "tools": self.tools,
             "runs": self.runs,
             "readOnly": self.left_out is not None,
@@ -79,7 +79,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     unmatched = [sentence for sentence, _hides in session.catalog.unmatched(server.name)]
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(status.state, standing(status), tools, command_lines.short(server), left_out, unmatched)
+    return Known(status.state, standing_of(status), tools, command_lines.short(server), left_out, unmatched)
 
 
 def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal) -> None:
@@ -89,15 +89,15 @@ def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, te
         return
     terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
     terminal.text("")
-    terminal.paragraph(summary([each.now.word for each in found], sum(each.tools or 0 for each in found)))
-    for note in of_read_only({each.now.server: each.left_out for each in found if each.left_out is not None}):
+    terminal.paragraph(summary([each.standing.word for each in found], sum(each.tools or 0 for each in found)))
+    for note in of_read_only({each.standing.server: each.left_out for each in found if each.left_out is not None}):
         terminal.paragraph(note)
     for each in found:
         if each.state in (State.HELD, State.NEEDS_LOGIN):
-            terminal.note(f"{each.state.capitalize()}: {each.now.server}: {each.now.explanation}.")
+            terminal.note(f"{each.state.capitalize()}: {each.standing.server}: {each.standing.explanation}.")
         for sentence in each.unmatched:
-            terminal.paragraph(f"{each.now.server}: {sentence}")
+            terminal.paragraph(f"{each.standing.server}: {sentence}")
     if any(each.state is State.FAILED for each in found):
         terminal.note(f"`{command(servers, 'check', 'NAME')}` shows the whole error output of a server.")
-    if any(each.now.word == NOT_STARTED for each in found):
+    if any(each.standing.word == NOT_STARTED for each in found):
         terminal.note(f"`{command(servers, 'check')}` starts the servers that were not started.")

@@ -108,5 +108,7 @@ def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
         return disabled(server)
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
-    what = ": ".join(filter(None, (error.what, error.now.reason)))
-    return Problem(what, f"run `{error.now.remedy}`" if error.now.remedy else f"`{server.check()}` shows more")
+    what = ": ".join(filter(None, (error.what, error.standing.reason)))
+    return Problem(
+        what, f"run `{error.standing.remedy}`" if error.standing.remedy else f"`{server.check()}` shows more"
+    )

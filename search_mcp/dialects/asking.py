@@ -30,8 +30,8 @@ _URL, _TOOLS = "url", "tools"  # parts of the capabilities for elicitation and s
 OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
 """Questions that a person answers or approves; the client itself knows the roots."""
 MOST_OPEN = 4
-"""Most questions of one server that are open at once, those for the roots included: thousands of them would use up the
-requests that the client may be sent. "Clients SHOULD implement rate limiting"."""
+"""Most open questions of one server to a legacy client, those for the roots included, and most in one result to a user:
+thousands would use up the requests that the client may be sent. "Clients SHOULD implement rate limiting"."""
 MOST_AT_ONCE = 16
 """Most questions of one intermediate result or task, including those that the client answers without the user."""
 MOST_COLONS = 100_000
@@ -66,7 +66,7 @@ def refused(why: ValueError) -> MisbehavedError:
 
 
 def too_many(most: int) -> ProtocolError:
-    """Make the error for a question over the limit of open questions."""
+    """Make the error that ends a question because its server has too many open."""
     return ProtocolError(SERVER_ERROR, f"Too many questions: {most} of this server are not answered yet")
 
 
@@ -257,7 +257,7 @@ def without_id(params: Fields) -> Fields:
 
 
 def with_id(params: Fields) -> Fields:
-    """Return a modern server's elicitation for a legacy client, which needs an id; it is used nowhere else.
+    """Return a modern server's elicitation with an id, which a legacy client needs; `without_id` removes it again.
 
     An id from the server has no meaning in its era, and could be the id of another server.
     """

@@ -1,4 +1,4 @@
-"""The questions of one unfinished answer of a modern backend, put to the client one by one."""
+"""The questions of an intermediate result of a modern backend, each put to the client on its own."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ MAX_ROUNDS = 16
 
 
 class Round(Struct, eq=False):
-    """The questions of one unfinished answer.
+    """The questions of one intermediate result.
 
     When all are answered, the call is made again with the answers; the first error ends the call.
     """

@@ -38,7 +38,7 @@ from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.logs import LEVELS
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import standing
+from search_mcp.model.standing import standing_of
 from search_mcp.pool.pool import Pool
 from search_mcp.pool.pooled_server import PooledServer
 from search_mcp.results.process_results import ProcessResults
@@ -120,10 +120,10 @@ class Hosted(Struct, eq=False):
 
 
 def _facts_of(status: Status) -> Json:
-    now = standing(status)
-    known = {"since": now.since, "sharing": status.sharing, "reason": now.explanation}
+    standing = standing_of(status)
+    known = {"since": standing.since, "sharing": status.sharing, "reason": standing.explanation}
     found = {key: value for key, value in known.items() if value}
-    return {"name": status.server, "state": status.state.value, "word": now.word, **found}
+    return {"name": status.server, "state": status.state.value, "word": standing.word, **found}
 
 
 class Host:

@@ -28,7 +28,7 @@ class SeveralCalls:
     """The calls in one call of a client."""
 
     def __init__(self, call: Call, entries: Sequence[Raw], submit: Callable[[Call], None], finish: _Finish) -> None:
-        """`finish` takes the result, and the servers that were called."""
+        """`finish` takes the result, and the servers that were called; `""` stands for none."""
         self._call, self._entries, self._submit, self._finish = call, entries, submit, finish
         self._names = [_name(entry) for entry in entries]
         self._results = SeveralResults(self._names)
@@ -45,7 +45,9 @@ class SeveralCalls:
     def _begin(self, place: int, rounds: int, inputs: Inputs | None) -> None:
         reply = Reply(lambda outcome: self._take(place, rounds, reply, outcome))
         self._cancels[place] = reply.cancel
-        entry = self._entries[place] if bytes(self._entries[place])[:1] == b"{" else EMPTY  # refused as without a name
+        entry = (
+            self._entries[place] if bytes(self._entries[place])[:1] == b"{" else EMPTY
+        )  # no object: refused for its missing name
         call = structs.replace(
             self._call,
             target=CALL_READ_ONLY,

@@ -14,7 +14,7 @@ from search_mcp.model import reasons
 from search_mcp.model.names import State
 from search_mcp.model.sentences import LONGEST_REASON, cut, shortened
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import Standing, standing
+from search_mcp.model.standing import Standing, standing_of
 from search_mcp.wire.errors import SERVER_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
 from search_mcp.wire.structs import UNSET, ErrorObject
@@ -234,7 +234,7 @@ class NotRunning(WireError):
         self.server, self.status = status.server, status
 
     def __str__(self) -> str:
-        why = ": ".join(filter(None, (self.what, self.now.told)))
+        why = ": ".join(filter(None, (self.what, self.standing.told)))
         return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._what_next}" if self._what_next else why
 
     @property
@@ -242,8 +242,8 @@ class NotRunning(WireError):
         return f"MCP server '{self.server}' is not running"
 
     @property
-    def now(self) -> Standing:
-        return standing(self.status)
+    def standing(self) -> Standing:
+        return standing_of(self.status)
 
     @property
     def _what_next(self) -> str:

@@ -1,6 +1,6 @@
 """How a server stands: its state in words, what happened, the cause, the remedy and the time.
 
-Every screen, answer and page says it with these words. Pure.
+The screens of commands and the texts for models use these words; JSON has the `State` itself. Pure.
 """
 
 from search_mcp.model.names import State
@@ -14,7 +14,7 @@ LONGEST_PART = 150
 """Most characters of what happened, and of its cause: a line of stderr that tells one is seldom longer."""
 OFF, NOT_STARTED = "off", "not started"
 _WORDS = {State.BACKING_OFF: State.FAILED.value, State.DISABLED: OFF, State.UNKNOWN: NOT_STARTED}
-"""The words for states whose values are not the words for people."""
+"""The words for people, where they differ from the value of the state."""
 _UNITS = (("day", 86_400), ("h", 3_600), ("min", 60))
 
 
@@ -34,7 +34,7 @@ class Standing(Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """What happened and the cause, for a terminal, which makes hostile characters visible."""
+        """What happened and the cause, unquoted: for `Terminal` only, which escapes hostile characters."""
         return ": ".join(filter(None, (self.what, self.cause)))
 
     @property
@@ -44,17 +44,17 @@ class Standing(Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """The reason, for a model: only words of search-mcp are not quoted."""
+        """The reason for a model, with the cause quoted."""
         return ": ".join(filter(None, (self.what, self.cause and quoted(self.cause, LONGEST_PART))))
 
-    def word_at(self, now: float) -> str:
-        """Return the word, with the time of a failure."""
+    def word_and_age(self, now: float) -> str:
+        """Return the word and, for a failure, how long ago it was; `now` in seconds since the epoch."""
         if self.since is None or self.word != State.FAILED:
             return self.word
         return f"{self.word} {ago(now - self.since)}"
 
 
-def standing(status: Status) -> Standing:
+def standing_of(status: Status) -> Standing:
     """Put the state of a server into words."""
     what, cause = _reason(status)
     return Standing(status.server, _word(status), what, cause, status.remedy, status.since)

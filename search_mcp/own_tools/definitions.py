@@ -21,7 +21,7 @@ CALLING: Mapping[CallTool, Collection[str]] = {
 DEFAULT_LIMIT = 5
 MOST_RESULTS = 50
 MOST_PER_CALL = 20
-"""Tools that one call may describe, or call."""
+"""Most tools in one call of `describe_tools`, and most entries of `calls`."""
 SEARCH_DETAILS = ("signature", "full", "name")
 DESCRIPTION_DETAILS = ("compact", "full")
 
@@ -89,13 +89,13 @@ DEFINITIONS: Mapping[str, Fields] = {
     ),
     CALL_READ_ONLY: _definition(
         CALL_READ_ONLY,
-        f"Call a read-only tool by its name, listed or not, or up to {MOST_PER_CALL} at once; refuses any other.",
+        "Call a read-only tool by its name, listed or not, or several at once; refuses any other.",
         {
             **_NAME_AND_ARGUMENTS,
             "calls": {
                 "type": "array",
                 "items": {"type": "object", "properties": _NAME_AND_ARGUMENTS, "required": ["name"]},
-                "description": "Instead of name and arguments",
+                "description": f"1 to {MOST_PER_CALL}, instead of name and arguments",
             },
         },
         annotations=_CALLS_READERS,

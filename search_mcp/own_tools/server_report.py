@@ -9,7 +9,7 @@ from search_mcp.catalog.remarks import changes_for_model
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
-from search_mcp.model.standing import NOT_STARTED, Standing, standing
+from search_mcp.model.standing import NOT_STARTED, Standing, standing_of
 from search_mcp.model.visible import named, one_line, quoted
 from search_mcp.own_tools.arguments import MOST_NAMED
 from search_mcp.times import iso
@@ -38,7 +38,7 @@ class ServerReport:
             changes = self._changes(status)
             server = {**self._state(status), **self._configured(status), **changes, **self._instructions(status)}
             servers.append(server)
-            lines.append(self._line(standing(status), server, self._changes_text(changes, status.server)))
+            lines.append(self._line(standing_of(status), server, self._changes_text(changes, status.server)))
         return lines or ["No servers are configured."], servers
 
     def _state(self, status: Status) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class ServerReport:
             state["lastError"] = status.reason
         if status.remedy and status.state is not State.DISABLED:  # the user wants it to be off
             state["remedy"] = ask_user(status.remedy)
-        if standing(status).word in (NOT_STARTED, State.REMEMBERED):
+        if standing_of(status).word in (NOT_STARTED, State.REMEMBERED):
             state["note"] = "a call starts it"
         if status.state is not State.READY and status.since is not None:
             state["since"] = iso(status.since)
@@ -105,18 +105,18 @@ class ServerReport:
             changed.append("title or instructions")
         return changes_for_model(self._catalog, server, changed, new)
 
-    def _line(self, now: Standing, server: Mapping[str, Any], changes: str) -> str:
+    def _line(self, standing: Standing, server: Mapping[str, Any], changes: str) -> str:
         """Write one line about a server; line breaks in the server's own texts are removed."""
-        text = f"{named(now.server)}: {now.word_at(self._now)}"
+        text = f"{named(standing.server)}: {standing.word_and_age(self._now)}"
         text += f", {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
         if "skills" in server:
             text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
         if "description" in server:
             text += f"; {server['description']}"
-        if said := ". ".join(filter(None, (now.told, server.get("remedy")))):
+        if said := ". ".join(filter(None, (standing.told, server.get("remedy")))):
             text += f" ({said})"
         if "command" in server:
-            text += f"; its {self._facts[now.server].noun}: {server['command']}"
+            text += f"; its {self._facts[standing.server].noun}: {server['command']}"
         if "note" in server:
             text += f" ({server['note']})"
         if "sharing" in server:

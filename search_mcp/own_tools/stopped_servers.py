@@ -8,7 +8,7 @@ from search_mcp.catalog.items import fold
 from search_mcp.model.errors import ask_user
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import OFF, Standing, standing
+from search_mcp.model.standing import OFF, Standing, standing_of
 from search_mcp.model.visible import named
 
 MOST_DOWN = 5
@@ -34,21 +34,21 @@ class StoppedServers:
         words = _words(query)
         found = {
             each.server: _may_do_this(each)
-            for each in map(standing, statuses)
+            for each in map(standing_of, statuses)
             if (each.server == best or not words.isdisjoint(_words(each.server))) and _is_out(self._catalog, each)
         }
         return dict(list(found.items())[:MOST_DOWN])
 
     def others(self, statuses: Iterable[Status], but: Container[str]) -> str:
         """Name all others with the reasons, each until its reason changes."""
-        down = [each for each in map(standing, statuses) if each.server not in but and _is_down(self._catalog, each)]
+        down = [each for each in map(standing_of, statuses) if each.server not in but and _is_down(self._catalog, each)]
         new = [each for each in down if self._told.get(each.server) != _reason(each)]
         self._told.update((each.server, _reason(each)) for each in new)
         return _listed(new)
 
     def only(self, statuses: Iterable[Status], server: str) -> str:
         """Name this server if it does not run, or is switched off."""
-        found = map(standing, statuses)
+        found = map(standing_of, statuses)
         return _listed([each for each in found if each.server == server and _is_out(self._catalog, each)])
 
 
@@ -57,9 +57,9 @@ def _listed(down: Sequence[Standing]) -> str:
     return ", ".join([*with_reasons, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
 
-def _may_do_this(now: Standing) -> str:
-    said = f"{named(now.server)}, which may do this, is not running: {_reason(now)}."
-    is_told = now.remedy or now.word in _STARTING
+def _may_do_this(standing: Standing) -> str:
+    said = f"{named(standing.server)}, which may do this, is not running: {_reason(standing)}."
+    is_told = standing.remedy or standing.word in _STARTING
     return said if is_told else f"{said} Tell the user."
 
 
@@ -71,27 +71,28 @@ def _words(text: str) -> set[str]:
 
 def owner_not_running(catalog: Catalog, statuses: Iterable[Status], name: str) -> Mapping[str, str]:
     """Name the server whose prefix an unknown tool's name carries, if it does not run."""
-    for each in map(standing, statuses):
+    for each in map(standing_of, statuses):
         if fold(name).startswith(f"{fold(each.server)}_") and _is_out(catalog, each):
             return {"notRunning": f"{named(each.server)} ({_reason(each)})"}
     return {}
 
 
-def _is_out(catalog: Catalog, now: Standing) -> bool:
-    return now.word == OFF or _is_down(catalog, now)
+def _is_out(catalog: Catalog, standing: Standing) -> bool:
+    return standing.word == OFF or _is_down(catalog, standing)
 
 
-def _is_down(catalog: Catalog, now: Standing) -> bool:
-    if now.word in _STARTING:
-        return not catalog.is_known(now.server, Kind.TOOLS)
-    return now.word in _DOWN
+def _is_down(catalog: Catalog, standing: Standing) -> bool:
+    if standing.word in _STARTING:
+        return not catalog.is_known(standing.server, Kind.TOOLS)
+    return standing.word in _DOWN
 
 
-def _reason(now: Standing) -> str:
+def _reason(standing: Standing) -> str:
     """Write in one bounded line why a server does not run."""
-    if now.word in _STARTING:
-        said = f"starting again after: {now.told}" if now.what else "still starting, search again in a few seconds"
+    if standing.word in _STARTING:
+        again = f"starting again after: {standing.told}"
+        said = again if standing.what else "still starting, search again in a few seconds"
     else:
-        word = now.word if now.word == State.NEEDS_LOGIN or not now.what else ""
-        said = ": ".join(filter(None, (word, now.told)))
-    return f"{said}. {ask_user(now.remedy)}" if now.remedy else said
+        word = standing.word if standing.word == State.NEEDS_LOGIN or not standing.what else ""
+        said = ": ".join(filter(None, (word, standing.told)))
+    return f"{said}. {ask_user(standing.remedy)}" if standing.remedy else said

@@ -22,7 +22,7 @@ _ALONE = "call this tool alone"
 class SeveralResults:
     """The results of several calls on their way into one.
 
-    Each is written when it comes, because all of them at once would hold the event loop for long.
+    Each is written when it comes, because all of them at once would block the event loop.
     """
 
     def __init__(self, called: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ class SeveralResults:
         heading = f"{place + 1}. {self._called[place]} [{self._mark}]"
         body = _body(outcome)
         if isinstance(body, str):
-            self._blocks[place] = [_text(f"{heading} failed: {body}")]
+            self._blocks[place] = [_text(f"{heading} {body}")]
             return
         is_error = bytes(body.get("isError", EMPTY)) == b"true"
         self._has_good = self._has_good or not is_error
@@ -58,14 +58,14 @@ class SeveralResults:
 
 
 def _body(outcome: Outcome) -> Fields | str:
-    """Return the body of a result, or why there is none."""
+    """Return the body of a result to show, or why there is none."""
     if isinstance(outcome, WireError):
         alone = f"; {_ALONE}, so that the client can act on it" if outcome.code in ACTED_ON_BY_CLIENTS else ""
-        return f"{outcome}{alone}"
+        return f"failed: {outcome}{alone}"
     if not isinstance(outcome, Result) or outcome.type != "complete":
-        return f"it became a task, which was cancelled; {_ALONE}"
+        return f"failed: it became a task, which was cancelled; {_ALONE}"
     if outcome.size > LARGE_BYTES:
-        return f"its {outcome.size:,} bytes are too many for one of several results; {_ALONE}"
+        return f"not shown: its result of {outcome.size:,} bytes is too large here; {_ALONE}"
     return outcome.fields()
 
 

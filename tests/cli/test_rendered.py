@@ -38,7 +38,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
-from search_mcp.model.standing import standing
+from search_mcp.model.standing import standing_of
 from search_mcp.pool.sharing import ONE_FOR_EACH
 from search_mcp.wire import payload, structs
 
@@ -236,8 +236,8 @@ def test_search_that_finds_a_skill(columns: int, capsys: pytest.CaptureFixture[s
 
 
 def _known(name: str, state: State, runs: str, reason: str | None = None, **more: int) -> Known:
-    now = standing(Status(name, state, reason, since=clock.time() - 200))
-    return Known(state, now, more.get("tools"), runs, more.get("left_out"))
+    standing = standing_of(Status(name, state, reason, since=clock.time() - 200))
+    return Known(state, standing, more.get("tools"), runs, more.get("left_out"))
 
 
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -380,7 +380,7 @@ def test_the_oldest_question_to_a_modern_client_is_given_up_for_a_new_one(pair: 
     pair.front.opens(**CAN_ALL)
     other_call = pair.front.calls("beta.echo")
     beta.asks(who=elicit("beta's"))
-    other_call.is_parked(elicit("beta's"), by="beta")
+    of_beta = other_call.is_parked(elicit("beta's"), by="beta")
     calls = [pair.front.calls("alpha.echo", number=number) for number in range(MOST_QUESTIONS + 1)]
     served = [pair.alpha.is_called("echo", number=number) for number in range(MOST_QUESTIONS + 1)]
     parked = []
@@ -391,13 +391,19 @@ def test_the_oldest_question_to_a_modern_client_is_given_up_for_a_new_one(pair: 
             assert given_up["id"] == 0
             assert given_up["error"]["message"].startswith("Too many questions")
         parked.append(calls[-1 - number].is_parked(elicit(str(number))))
-    parked[0].answers(accept(name="too late"))
+    parked[0].retries(None)  # is asked no more
+    pair.front.hears_nothing()
     pair.alpha.hears_nothing()
     for number in range(1, MOST_QUESTIONS + 1):
         parked[number].answers(accept(name="x"))
         assert pair.alpha.next().body == {"jsonrpc": "2.0", "id": number, "result": accept(name="x")}
     served[-1].returns(text("done without it"))
     calls[-1].gets(text("done without it"))
+    pair.alpha.says(id="more", **elicit("more"))  # those that were answered do not count
+    calls[-2].is_parked(elicit("more")).answers(accept(name="y"))
+    assert pair.alpha.next().body == {"jsonrpc": "2.0", "id": "more", "result": accept(name="y")}
+    of_beta.answers(accept(name="b"))
+    beta.gets(who=accept(name="b"))
     for call in (*calls[:-1], other_call):
         call.is_over()
     for one in (*served[:-1], beta._only()):

@@ -11,6 +11,7 @@ from conversations.eras import modern_backend
 from conversations.pair import Pair
 from conversations.test_usage import recorded
 from conversations.words import CALL_TOOLS, GREET, Json, accept, elicit, text, tool
+from search_mcp.dialects.rounds import MAX_ROUNDS
 from search_mcp.own_tools.definitions import MOST_PER_CALL
 from search_mcp.wire.payload import LARGE_BYTES
 
@@ -68,6 +69,8 @@ def test_a_server_cannot_write_the_heading_of_another_result(pair: Pair) -> None
     first, *texts = [block["text"] for block in asked.result()["content"]]
     mark = mark_in(first)
     assert [each for each in texts if mark in each] == [f"1. alpha.read {mark}:", f"2. alpha.count {mark}:"]
+    again = several(pair, call("list_servers")).result()
+    assert mark not in again["content"][0]["text"]
 
 
 def test_an_error_on_which_the_client_acts_says_to_call_the_tool_alone(pair: Pair) -> None:
@@ -189,6 +192,22 @@ def test_a_server_that_asks_is_answered_and_only_its_call_is_made_again(pair: Pa
 
 
 @modern_backend
+def test_a_server_that_asks_again_and_again_fails_only_its_call(pair: Pair) -> None:
+    pair.front.opens(elicitation={})
+    asked = several(pair, call("alpha.read", a=1), call("alpha.count", b=2))
+    read, count = served(pair)
+    read.returns(text("one"))
+    for _ in range(MAX_ROUNDS):
+        count.asks(who=elicit("Your name?"))
+        asked.is_asked(elicit("Your name?")).answers(accept(name="Ada"))
+        count.gets(who=accept(name="Ada"))
+    count.asks(who=elicit("Your name?"))
+    lines = said(asked.result())
+    assert lines[:2] == ["1. alpha.read:", "one"]
+    assert f"it asked for input more than {MAX_ROUNDS} times" in lines[2]
+
+
+@modern_backend
 def test_a_question_that_the_client_cannot_answer_fails_only_its_call(pair: Pair) -> None:
     pair.front.opens()
     asked = several(pair, call("alpha.read", a=1), call("alpha.count", b=2))
@@ -214,15 +233,15 @@ def test_structured_content_becomes_text_unless_the_text_says_the_same(pair: Pai
 
 
 def test_a_very_long_result_is_left_out_and_said(pair: Pair) -> None:
-    """Twenty of them in one would hold the event loop."""
+    """Twenty of them in one would block the event loop."""
     pair.front.opens()
     asked = several(pair, call("alpha.read", a=1), call("alpha.count", b=2))
     read, count = served(pair)
     read.returns(text("x" * LARGE_BYTES))
     count.returns(text("two"))
     left_out, *rest = said(asked.result())
-    assert left_out.startswith("1. alpha.read failed: its 1,048,6")
-    assert left_out.endswith(" bytes are too many for one of several results; call this tool alone")
+    assert left_out.startswith("1. alpha.read not shown: its result of 1,048,6")
+    assert left_out.endswith(" bytes is too large here; call this tool alone")
     assert rest == ["2. alpha.count:", "two"]
 
 
@@ -232,8 +251,8 @@ def test_the_least_limit_of_the_servers_applies_to_the_whole(pair: Pair, tmp_pat
     pair.front.opens()
     asked = several(pair, call("alpha.read", a=1), call("alpha.count", b=2))
     read, count = served(pair)
-    read.returns(text("one " * 200))
-    count.returns(text("two " * 200))
+    read.returns(text("one " * 400))
+    count.returns(text("two"))
     result = asked.result()
     texts = [each["text"] for each in result["content"] if each["type"] == "text"]
     assert sum(map(len, texts)) <= 1000

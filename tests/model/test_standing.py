@@ -4,7 +4,7 @@ import pytest
 
 from search_mcp.model.names import Era, State
 from search_mcp.model.servers import ServerCapabilities, Status
-from search_mcp.model.standing import LONGEST_PART, ago, standing
+from search_mcp.model.standing import LONGEST_PART, ago, standing_of
 
 CAPABILITIES = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
 LOGIN = "search-mcp auth login x"
@@ -27,7 +27,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("status", "word"), WORDS)
 def test_each_state_has_one_word(status: Status, word: str) -> None:
-    assert standing(status).word == word
+    assert standing_of(status).word == word
 
 
 REASONS = [
@@ -43,35 +43,35 @@ REASONS = [
 
 @pytest.mark.parametrize(("reason", "what", "cause"), REASONS)
 def test_words_of_the_server_are_told_apart(reason: str | None, what: str, cause: str) -> None:
-    now = standing(Status("x", State.FAILED, reason))
-    assert (now.what, now.cause) == (what, cause)
+    standing = standing_of(Status("x", State.FAILED, reason))
+    assert (standing.what, standing.cause) == (what, cause)
 
 
 @pytest.mark.parametrize("state", [State.HELD, State.DISABLED])
 def test_the_reason_of_a_server_that_may_not_run_is_in_our_own_words(state: State) -> None:
-    now = standing(Status("x", state, "its command is new in a: b.json"))
-    assert (now.what, now.cause, now.told) == ("its command is new in a: b.json", "", now.what)
+    standing = standing_of(Status("x", state, "its command is new in a: b.json"))
+    assert (standing.what, standing.cause, standing.told) == ("its command is new in a: b.json", "", standing.what)
 
 
 def test_a_model_gets_the_words_of_the_server_quoted_and_a_person_gets_the_remedy() -> None:
-    now = standing(Status("x", State.FAILED, 'it failed: say "a"', remedy="search-mcp check x"))
-    assert now.told == r'it failed: "say \"a\""'
-    assert now.explanation == 'it failed: say "a"; run `search-mcp check x`'
+    standing = standing_of(Status("x", State.FAILED, 'it failed: say "a"', remedy="search-mcp check x"))
+    assert standing.told == r'it failed: "say \"a\""'
+    assert standing.explanation == 'it failed: say "a"; run `search-mcp check x`'
 
 
 def test_the_last_failure_is_the_reason_of_a_server_that_starts() -> None:
-    assert standing(Status("x", State.STARTING, last_failure="it broke")).reason == "it broke"
+    assert standing_of(Status("x", State.STARTING, last_failure="it broke")).reason == "it broke"
 
 
 def test_each_part_is_bounded() -> None:
-    now = standing(Status("x", State.FAILED, f"{'a' * 9_000}: {'b' * 9_000}"))
-    assert len(now.told) < 2 * LONGEST_PART + 10
+    standing = standing_of(Status("x", State.FAILED, f"{'a' * 9_000}: {'b' * 9_000}"))
+    assert len(standing.told) < 2 * LONGEST_PART + 10
 
 
 def test_the_time_of_a_failure_is_shown() -> None:
-    failed, ready = (standing(Status("x", state, since=1_000.0)) for state in (State.FAILED, State.READY))
-    assert (failed.word_at(1_200.0), ready.word_at(1_200.0)) == ("failed 3 min ago", "ready")
-    assert standing(Status("x", State.FAILED)).word_at(1_200.0) == "failed"
+    failed, ready = (standing_of(Status("x", state, since=1_000.0)) for state in (State.FAILED, State.READY))
+    assert (failed.word_and_age(1_200.0), ready.word_and_age(1_200.0)) == ("failed 3 min ago", "ready")
+    assert standing_of(Status("x", State.FAILED)).word_and_age(1_200.0) == "failed"
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def _accepting(wanted: Sequence[Wanted], found: Examination) -> dict[str, list[O
     servers = {each.server.name for each in wanted}
     for finding in found.findings:
         if finding.name in servers and finding.status.state is not State.READY:
-            why = finding.now.explanation or finding.now.word
+            why = finding.standing.explanation or finding.standing.word
             raise Problem(f"{finding.name}: nothing was accepted, because it could not be listed ({why})")
     return acceptance.chosen(wanted, {finding.name: finding.differences for finding in found.findings})
 

@@ -23,7 +23,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import model_folder, usage_file
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import standing
+from search_mcp.model.standing import standing_of
 from search_mcp.semantic import choice
 from search_mcp.usage import store as usage_store
 
@@ -97,8 +97,8 @@ def _line(session: Session, status: Status, seconds: float) -> tuple[str, str, s
         return status.server, "starting", f"{seconds:.0f} s"
     if status.state is State.READY:
         return status.server, status.state, counted(_count(session.catalog, Kind.TOOLS, status.server), "tool")
-    now = standing(status)
-    return status.server, now.word, now.explanation
+    standing = standing_of(status)
+    return status.server, standing.word, standing.explanation
 
 
 def _awaited(names: Sequence[str], config: Config) -> str:

@@ -16,7 +16,7 @@ from search_mcp.cli.problem import FINE, WRONG
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
-from search_mcp.model.standing import Standing, standing
+from search_mcp.model.standing import Standing, standing_of
 from search_mcp.times import iso
 
 _JSON_KEYS = {
@@ -62,8 +62,8 @@ class Finding:
         return round(seconds * 1000) if seconds is not None else None
 
     @property
-    def now(self) -> Standing:
-        return standing(self.status)
+    def standing(self) -> Standing:
+        return standing_of(self.status)
 
     def without(self, accepted: Sequence[Open]) -> "Finding":
         """Return the finding after some differences were accepted."""

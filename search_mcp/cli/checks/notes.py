@@ -30,7 +30,7 @@ def of_switched_off(servers: Sequence[ServerConfig]) -> Iterator[str]:
     """Name the servers whose prompts or resources the user hides."""
     for kind in (Kind.PROMPTS, Kind.RESOURCES):
         if hiding := [each.name for each in servers if kind in each.switched_off]:
-            yield f'Without {kind.value}, as configured ("{kind.value}": false): {enumerated(hiding)}.'
+            yield f'{kind.value.capitalize()} hidden by "{kind.value}": false: {enumerated(hiding)}.'
 
 
 def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:

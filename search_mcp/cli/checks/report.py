@@ -30,7 +30,7 @@ def show(
         terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
         tools = sum(each.counts[Kind.TOOLS] for each in findings)
-        terminal.paragraph(summary([each.now.word for each in findings], tools))
+        terminal.paragraph(summary([each.standing.word for each in findings], tools))
     else:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
     for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
@@ -56,7 +56,7 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
             rows.append([row[position] for position in used])
             continue
         is_told = is_detailed or each.status.state is State.DISABLED  # the user wants it to be off
-        rows.append([each.name, each.now.word, "" if is_told else each.now.explanation])
+        rows.append([each.name, each.standing.word, "" if is_told else each.standing.explanation])
         if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
             rows.append(["", "", each.remedy])
     return [_HEADINGS[position] for position in used], rows
@@ -66,7 +66,7 @@ def _row(ready: Finding) -> Sequence[str]:
     capabilities = ready.status.capabilities
     counts = [f"{ready.counts[kind]:,}" for kind in Kind]
     revision = capabilities.revision if capabilities is not None else ""
-    return (ready.name, ready.now.word, revision, duration(ready.status.start_seconds), *counts)
+    return (ready.name, ready.standing.word, revision, duration(ready.status.start_seconds), *counts)
 
 
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:

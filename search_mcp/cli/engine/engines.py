@@ -188,7 +188,7 @@ def _use(server: Json) -> str:
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
     """Return the rows of the servers; processes with the same name, state and sharing are one row.
 
-    Its time is that of the latest change.
+    The time of a row is the latest of its processes.
     """
     groups: dict[tuple[str, str, str], list[Json]] = {}
     for each in servers:

@@ -35,7 +35,7 @@ from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import cache_folder, logins_folder
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.names import Kind, State
-from search_mcp.model.standing import standing
+from search_mcp.model.standing import standing_of
 from search_mcp.wire.structs import replace
 
 LOGIN_SECONDS = 300.0
@@ -201,7 +201,7 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
         await session.settle(Kind)
     status = next(each for each in session.statuses() if each.server == server.name)
     if status.state is not State.READY:
-        what = f"you are logged in to {server.name}, but it cannot be used: {standing(status).explanation}"
+        what = f"you are logged in to {server.name}, but it cannot be used: {standing_of(status).explanation}"
         raise Problem(what, f"`{server.check()}` shows more")
     return sum(item.server == server.name for item in session.tools)
 

@@ -1,7 +1,7 @@
 """The front dialect of revision 2026-07-28, in which every request is self-contained.
 
-The client is asked through `input_required` results only: those of a modern backend pass through, and a question of a
-legacy backend parks the call until the client's retry contains the answer. Source: docs/specification/2026-07-28/.
+The client is asked through `input_required` results only: those of a modern backend pass through, and any other
+question parks the call until the client's retry contains the answer. Source: docs/specification/2026-07-28/.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ class Sender(Struct, eq=False):
         return Era.MODERN
 
     def ask(self, question: Question, call: Call | None) -> None:
-        """Put a legacy backend's question to the client, or refuse it if the client cannot answer."""
+        """Put a server's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question)
         if refusal is None and call is not None and self.park is not None:
             self.park(question)

@@ -1,4 +1,4 @@
-"""Modern calls that wait for an answer to a legacy backend's question: parked until the client's retry.
+"""Modern calls that wait for an answer to a server's question: parked until the client's retry.
 
 A parked call has a handle, which is unguessable, valid once, and expires. The front dialect writes the responses.
 """
@@ -24,7 +24,7 @@ PARKED_SECONDS = 600.0
 PARKED_CALLS = 256
 """Most calls that may be parked at once; the oldest is cancelled for a new one."""
 MOST_QUESTIONS = 16
-"""Most open questions of one server. A client may drop its call silently, so the oldest is given up for a new one."""
+"""Most open questions of one server. A client may drop its call silently, so a new question ends the oldest."""
 
 
 class ParkedCalls:
@@ -44,8 +44,8 @@ class ParkedCalls:
         self._exchanges[handle] = exchange, self._later(PARKED_SECONDS, lambda: exchange.cancel(None))
         return handle
 
-    def count(self, question: Question) -> None:
-        """Count an open question; give the oldest of its server up if there are too many."""
+    def add_question(self, question: Question) -> None:
+        """Add an open question; if its server has too many, end the oldest with an error."""
         answers = self._open[question.server]
         if len(answers) >= MOST_QUESTIONS:
             next(iter(answers))(asking.too_many(MOST_QUESTIONS))
@@ -117,12 +117,12 @@ class Exchange(Struct, eq=False):
             question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
 
     def park(self, question: Question) -> None:
-        """Answer the current request with a legacy backend's question, and park the call."""
+        """Answer the current request with a server's question, and park the call."""
         self._count += 1
         key = f"{question.ask.value}-{self._count}"
         self._questions[key] = question
         question.answer.ends.append(lambda _answer: self._withdraw(key))
-        self.parked.count(question)
+        self.parked.add_question(question)
         self._ask()
 
     def _withdraw(self, key: str) -> None:

@@ -21,7 +21,7 @@ from search_mcp.folders import logins_folder
 from search_mcp.model.calls import Question, Result
 from search_mcp.model.names import Ask, State
 from search_mcp.model.servers import ElicitationComplete, StateChanged
-from search_mcp.model.standing import standing
+from search_mcp.model.standing import standing_of
 from search_mcp.wire import payload
 from search_mcp.wire.payload import encode
 
@@ -70,7 +70,7 @@ def agree(there: Reached, browser: Browser) -> None:
 
 async def test_a_call_without_a_login_names_the_command(there: Reached) -> None:
     await there.state(State.NEEDS_LOGIN)
-    assert standing(there.supervisor.status).explanation == "run `search-mcp auth login there`"
+    assert standing_of(there.supervisor.status).explanation == "run `search-mcp auth login there`"
     message, data = await there.error("say", {"text": "hello"})
     assert message == NEEDED
     assert data == {"server": "there", "remedy": REMEDY}
@@ -211,7 +211,7 @@ async def test_a_tool_that_needs_a_login_at_a_server_that_lists_without(protecte
         assert (await there.error("say", {"text": "hello"}))[0] == NEEDED
         status = there.supervisor.status
         explained = "a call needed a login; run `search-mcp auth login there`"
-        assert (status.state, standing(status).explanation) == (State.READY, explained)
+        assert (status.state, standing_of(status).explanation) == (State.READY, explained)
         await log_in_elsewhere(protected)
         assert await there.text("say", {"text": "hello"}) == "hello"
         await there.until(lambda: there.supervisor.status.reason is None)

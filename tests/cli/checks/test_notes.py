@@ -44,8 +44,8 @@ def test_lists_that_are_switched_off_are_named(place: Place) -> None:
     place.configure({"one": server("toolbox", prompts=False), "two": server("toolbox", prompts=False, resources=False)})
     checked = place.run("check", "--json")
     assert checked.json["notes"] == [
-        'Without prompts, as configured ("prompts": false): one and two.',
-        'Without resources, as configured ("resources": false): two.',
+        'Prompts hidden by "prompts": false: one and two.',
+        'Resources hidden by "resources": false: two.',
     ]
 
 
