@@ -108,5 +108,13 @@ def serve_alone(options: Mapping[str, str]) -> int:
     return run(options.get("--config"), profile, level, options.get("--servers"))
 
 
+def run_engine() -> None:
+    """Run an engine process."""
+    from search_mcp.engine.process import main
+    from search_mcp.page.opening import OpenPage
+
+    main(OpenPage())
+
+
 if __name__ == "__main__":
     sys.exit(main())

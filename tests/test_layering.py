@@ -36,7 +36,7 @@ ROOMS = (
         "backends",
         "pool",
     ),
-    *("usage", "own_tools", "results", "gateway", "fronts", "engine", "clients", "cli"),
+    *("usage", "own_tools", "results", "gateway", "fronts", "engine", "clients", "cli", "page"),
 )
 FEWER_ROOMS = {
     # rooms that import from these others only

@@ -141,6 +141,7 @@ def version() -> None:
 EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
 COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (EVERYDAY, "check", "checks.checkup:check", ("check", "check github time", "check --client cursor")),
+    (EVERYDAY, "ui", "ui:ui", ("ui", "ui --no-open")),
     (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
     (EVERYDAY, "list", "tools.contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
     (

@@ -39,10 +39,13 @@ class Terminal:
     """The output of one command."""
 
     def __init__(self) -> None:
-        self._out, self._err = open_console(), open_console(stderr=True)
+        self._show_on(open_console(), open_console(stderr=True))
+        logging.getLogger().addHandler(logging.NullHandler())  # commands print everything a user needs
+
+    def _show_on(self, out: Console, err: Console) -> None:
+        self._out, self._err = out, err
         self._debugging = False
         self._secrets: frozenset[str] = frozenset()
-        logging.getLogger().addHandler(logging.NullHandler())  # commands print everything a user needs
 
     def debug(self) -> None:
         """Show the log and tracebacks from now on."""

@@ -25,7 +25,7 @@ _MEMBERS: dict[str, Any] = {
     "folder": str,
     "variables": dict,
 }
-"""The types of the members that `serve` must have."""
+"""The types of the members that `serve` and `page` must have."""
 
 
 class UnreadableHelloError(ValueError):
@@ -87,7 +87,7 @@ def decode_request(line: bytes) -> Json:
         UnreadableHelloError: it is not such a line, or a member is missing or has a wrong type.
     """
     request = decode(line)
-    for name, kind in _MEMBERS.items() if request.get("wants") == "serve" else ():
+    for name, kind in _MEMBERS.items() if request.get("wants") in ("serve", "page") else ():
         if name not in request or not isinstance(request[name], kind):
             raise UnreadableHelloError(f"its member {name} is missing or has a wrong type")
     return request

@@ -9,9 +9,10 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -26,6 +27,7 @@ from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.engine import hello
 from search_mcp.engine.connection import Connection
+from search_mcp.engine.exhaustion import end_if_exhausted, may_open
 from search_mcp.engine.hello import Json
 from search_mcp.engine.meeting import build
 from search_mcp.engine.read_ahead import ReadAhead, read_ahead
@@ -45,6 +47,9 @@ from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
 log = logging.getLogger(__name__)
 
 CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
@@ -53,8 +58,6 @@ SPARE_FILES = 64
 """Files that this process must be able to open to take another client: pipes for it and for a dozen servers."""
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
-
-EXHAUSTED = b"! no memory or no thread is left: this engine ends, and its clients start another one\n"
 
 
 class Opened(Struct, frozen=True):
@@ -127,11 +130,12 @@ def _facts_of(status: Status) -> Json:
 
 
 class Host:
-    """All clients of this process."""
+    """All clients of this process, and the page for people."""
 
-    def __init__(self, idle_seconds: float, log_to: LogSettings) -> None:
-        self._idle_seconds, self._log_to = idle_seconds, log_to
-        self._open = 0  # clients that are served, or will be
+    def __init__(self, idle_seconds: float, log_to: LogSettings, open_page: "OpenPage") -> None:
+        """`open_page` answers a request for the page; the first one loads and starts it."""
+        self._idle_seconds, self.log_to, self._open_page = idle_seconds, log_to, open_page
+        self._open = 0  # clients that are served, or will be, and uses of the page
         self._hosted: dict[Connection, Hosted] = {}
         self._numbers = 0
         self._newcomers: asyncio.Queue[tuple[Connection, Json] | None] = asyncio.Queue()
@@ -142,18 +146,43 @@ class Host:
         # One of each: a spawner starts a shell, which lives as long as this process.
         self._dependencies = dependencies_of_user(self.file_queue)
         self._results = ProcessResults()
-        self._pool = Pool(is_shared=True)
-        self._watches = Watches()
+        self.pool = Pool(is_shared=True)
+        self.watches = Watches()
         self._config: str | None = None
         self._started = time.time()
         self._build = build()  # now: the files may be replaced while this runs
         self._end_if_idle()
 
-    # Connections
+    @property
+    def clients(self) -> Iterable[Hosted]:
+        """The clients that are served, in the order of their coming."""
+        return self._hosted.values()
+
+    # Its end
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep this process running during the block."""
+        self._hold()
+        try:
+            yield
+        finally:
+            self._release()
+
+    def _hold(self) -> None:
+        self._open += 1
+        self._idle.cancel()
+
+    def _release(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._end_if_idle()
 
     def _end_if_idle(self) -> None:
         """End this process after `idle_seconds`, unless a client comes before."""
         self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.stop)
+
+    # Connections
 
     def on_hello(self, connection: Connection, line: bytes) -> None:
         try:
@@ -163,14 +192,13 @@ class Host:
             connection.refuse(f"the engine cannot read the first line: {exc}")
             return
         match first.get("wants"):
-            case "serve" if not _may_open(SPARE_FILES):
+            case "serve" if not may_open(SPARE_FILES):
                 log.warning(
                     "! a client is not taken, because this process has too many open files; it runs its own servers"
                 )
                 connection.refuse("the engine has too many open files")
-            case "serve" if not self._is_ending:
-                self._open += 1
-                self._idle.cancel()
+            case "serve" | "page" if not self._is_ending:
+                self._hold()
                 self._newcomers.put_nowait((connection, first))
             case "status":
                 connection.answer(self._status())
@@ -200,24 +228,28 @@ class Host:
             "since": self._started,
             "config": self._config,
             "clients": clients,
-            "servers": [self._facts(each) for each in self._pool.servers],
+            "servers": [self._facts(each) for each in self.pool.servers],
         }
 
     def _facts(self, server: PooledServer) -> Json:
-        status = replace(server.supervisor.status, sharing=self._pool.describe_sharing(server))
+        status = replace(server.supervisor.status, sharing=self.pool.describe_sharing(server))
         return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
 
     # Clients
 
     async def run(self) -> None:
         """Serve clients until `stop`."""
-        async with self._pool.running(), anyio.create_task_group() as tasks:
+        async with self.pool.running(), anyio.create_task_group() as tasks, anyio.create_task_group() as of_page:
             while (newcomer := await self._newcomers.get()) is not None:
-                tasks.start_soon(self._guarded, *newcomer)
+                if newcomer[1]["wants"] == "page":
+                    tasks.start_soon(self._show_page, *newcomer, of_page)
+                else:
+                    tasks.start_soon(self._guarded, *newcomer)
+            of_page.cancel_scope.cancel()
             for hosted in self._hosted.values():
                 self._end(hosted)
-            self._pool.terminate()
-            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.abort)
+            self.pool.terminate()
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self.pool.abort)
 
     def finish(self) -> None:
         """Delete the shortened results, and wait for file operations, for a short time."""
@@ -243,9 +275,21 @@ class Host:
         finally:
             connection.abort()
             self._hosted.pop(connection, None)
-            self._open -= 1
-            if not self._open:
-                self._end_if_idle()
+            self._release()
+
+    async def _show_page(self, connection: Connection, first: Json, of_page: "TaskGroup") -> None:
+        """Answer with the address of the page, which this opens if it is not open yet."""
+        try:
+            connection.answer(await self._open_page(self, first, of_page))
+            connection.close()
+        except (ConfigError, OSError) as exc:
+            connection.refuse(str(exc), misconfigured=True)
+        except Exception as exc:  # a bug of the page must not end the clients' sessions
+            end_if_exhausted(exc)
+            log.exception("! bug while opening the page")
+            connection.refuse(f"the page cannot be opened: {exc!r}")
+        finally:
+            self._release()
 
     async def _serve(self, connection: Connection, first: Json) -> None:
         """Serve one client until it is gone."""
@@ -264,21 +308,21 @@ class Host:
         except ConfigError as exc:
             self._refuse(connection, str(exc))
             return
-        self._log_to.apply(opened.config)  # records its secrets before anything about it is logged
+        self.log_to.apply(opened.config)  # records its secrets before anything about it is logged
         self._numbers += 1
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
         opened.follow.report()
         subset = opened.subset
         config = opened.config if subset is None else select(subset, opened.config)
-        dependencies = self._dependencies_for(config, first)
-        cache = await _read_ahead(config.servers, dependencies)
+        dependencies = self.dependencies_for(config, first)
+        cache = await cached(config.servers, dependencies)
         if self._is_ending:
             return
         gateway = Gateway(
             config,
             replace(dependencies, cache=cache),
-            self._pool,
+            self.pool,
             BY_NAME[profile_name] if profile_name is not None else None,
             results=self._results,
             shared_folder=str(opened.follow.path.parent),
@@ -290,7 +334,7 @@ class Host:
         self._hosted[connection] = Hosted(
             number, name, first.get("parent_pid"), path, time.time(), client, gateway, first["subset"]
         )
-        answer = {"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))}
+        answer = {"pid": os.getpid(), "notices": list(map(self.log_to.clean, opened.notices))}
         try:
             client.reader, writer = await connection.open_streams(client)
             # A late answer to a question of a lost engine comes here: no question of ours may have its id.
@@ -308,7 +352,7 @@ class Host:
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         if cache is not None and gateway.opening is not None:
             cache.drop()
-        follow = partial(follow_edits, opened.follow, gateway, config, self._log_to, self._watches, variables, subset)
+        follow = partial(follow_edits, opened.follow, gateway, config, self.log_to, self.watches, variables, subset)
         await attend(gateway, client, front, writer, self._signals, follow)
         log.info("= client %d has ended", number)
 
@@ -318,7 +362,7 @@ class Host:
         if not self._numbers:
             self.stop()
 
-    def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
+    def dependencies_for(self, config: Config, first: Json) -> Dependencies:
         """Return the dependencies of servers that run as if the client had started them."""
         return replace(
             self._dependencies,
@@ -328,35 +372,11 @@ class Host:
         )
 
 
-def end_if_exhausted(exc: BaseException) -> None:
-    """End this process if an error shows that it gets no more memory or threads: its clients start another one.
-
-    It would answer nobody, and hold the socket at which all of them look for it. Its servers end with it.
-    """
-    if _is_exhaustion(exc):
-        with contextlib.suppress(OSError):
-            os.write(2, EXHAUSTED)  # to the log file; the thread of the log may not get to write
-        os._exit(1)
+OpenPage: TypeAlias = "Callable[[Host, Json, TaskGroup], Awaitable[Json]]"
+"""Opens the page, whose tasks are in this group, or lets one more browser in; returns its address."""
 
 
-def _is_exhaustion(exc: BaseException) -> bool:
-    if isinstance(exc, BaseExceptionGroup):
-        return any(map(_is_exhaustion, exc.exceptions))
-    return isinstance(exc, MemoryError) or (isinstance(exc, RuntimeError) and "can't start new thread" in str(exc))
-
-
-def _may_open(files: int) -> bool:
-    """Return whether this process may open so many files more."""
-    with contextlib.ExitStack() as opened:
-        try:
-            for _ in range(files):
-                opened.callback(os.close, os.dup(1))
-        except OSError:
-            return False
-    return True
-
-
-async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:
+async def cached(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:
     """Read what is cached of a client's servers; return `None` if the file system does not answer."""
     with anyio.move_on_after(CACHE_SECONDS):
         ahead = await run_in_thread(partial(read_ahead, cache_folder(), servers, dependencies))

@@ -96,6 +96,38 @@ def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> J
     return answer
 
 
+def ask_started(place: Meeting, first: Json, patience_seconds: float) -> Json:
+    """Send a command to the engine of a place, which is started if there is none; return its answer.
+
+    Raises:
+        NoEngineError: there is none in time, or it does not answer.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while time.monotonic() < deadline:
+        answer = ask(place.socket, first, _left(deadline))
+        if answer is not None:
+            return answer
+        try:
+            _start(place, deadline)
+        except OSError as exc:
+            raise NoEngineError(str(exc)) from exc
+        time.sleep(LOOK_SECONDS)
+    raise NoEngineError(f"no engine was ready within {patience_seconds:g} s")
+
+
+def _start(place: Meeting, deadline: float) -> None:
+    """Start the engine, if no other process is starting it, or is it."""
+    lock = _locked(place.lock)
+    if lock is None:
+        return
+    from search_mcp.engine.starting import start_engine
+
+    try:
+        start_engine(place.socket, lock, deadline)
+    finally:
+        os.close(lock)  # the engine has a copy, and keeps the lock
+
+
 def _wait_for_end(connection: socket.socket, deadline: float) -> None:
     """Wait until the engine closes the connection: after its answer, or, if it was told to stop, at its end.
 

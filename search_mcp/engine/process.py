@@ -20,7 +20,8 @@ from search_mcp.backends.process.launching import without_threads
 from search_mcp.backends.process.reaper import last_resort
 from search_mcp.collector import THRESHOLDS
 from search_mcp.engine.connection import Connection
-from search_mcp.engine.host import Host, end_if_exhausted
+from search_mcp.engine.exhaustion import end_if_exhausted
+from search_mcp.engine.host import Host, OpenPage
 from search_mcp.engine.meeting import LOG_FILE, LOG_FOLDER
 from search_mcp.engine.starting import READY
 from search_mcp.files import make_folder, without_waiting
@@ -79,11 +80,11 @@ def _identity(listening: socket.socket) -> os.stat_result:
     return Path(listening.getsockname()).stat()
 
 
-async def host(listening: Socket, idle_seconds: float, log_to: LogSettings) -> None:
+async def host(listening: Socket, idle_seconds: float, log_to: LogSettings, open_page: OpenPage) -> None:
     """Serve clients until the end."""
     without_threads()
     asyncio.get_running_loop().set_exception_handler(_on_error)
-    clients = Host(idle_seconds, log_to)
+    clients = Host(idle_seconds, log_to, open_page)
     with _ended_by_signals(clients):
         last_resort()
         await listening.start(clients.on_hello)
@@ -173,7 +174,7 @@ def listen(path: str, lock: int) -> Socket:
     return listening
 
 
-def main() -> None:
+def main(open_page: OpenPage) -> None:
     """Run an engine process: its arguments are the path of its socket, and the descriptor of the lock that it keeps."""
     listening = listen(sys.argv[1], int(sys.argv[2]))
     gc.freeze()
@@ -181,4 +182,4 @@ def main() -> None:
     gc.set_threshold(*THRESHOLDS)
     log_to = LogSettings(None)
     with logs.to_stderr("INFO", log_to.clean, log_to.conceal, _limit_log):
-        asyncio.run(host(listening, IDLE_SECONDS, log_to))
+        asyncio.run(host(listening, IDLE_SECONDS, log_to, open_page))

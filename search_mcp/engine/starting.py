@@ -21,8 +21,8 @@ _PROGRAM = """
 import gc, sys
 gc.disable()  # until all modules are loaded
 sys.path.append(sys.argv.pop(1))  # last, so that it hides no other module
-from search_mcp.engine.process import main
-main()
+from search_mcp.__main__ import run_engine
+run_engine()
 """
 """Starts an engine also if the package was found in the current folder, which is another one for the engine.
 

@@ -6,7 +6,7 @@ state, such as a request for roots, is recorded for its later starts; from then 
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import anyio
@@ -71,6 +71,11 @@ class PooledServer:
     def is_shared(self) -> bool:
         """Whether clients share it, as decided before its start."""
         return self.decided is not None and self.decided.is_shared
+
+    @property
+    def lists(self) -> Collection[ListChanged]:
+        """Its lists, as they were published last."""
+        return self._lists.values()
 
     @property
     def clients(self) -> int:

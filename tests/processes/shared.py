@@ -36,7 +36,7 @@ if "FULL" in os.environ:
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 joining.PATIENCE_SECONDS = float(os.environ.get("PATIENCE", 100))
-if "search_mcp.engine.process" in " ".join(sys.orig_argv):
+if "run_engine" in " ".join(sys.orig_argv):
     if "BROKEN" in os.environ:
         sys.exit("it is broken")
     if "KILLED_BEFORE" in os.environ:

@@ -18,7 +18,7 @@ from search_mcp.engine.joining import ask
 from search_mcp.engine.meeting import is_supported, sockets
 
 VARIABLE = "SEARCH_MCP_TEST_RUN"
-_ENGINE = b"from search_mcp.engine.process import main"
+_ENGINE = b"from search_mcp.__main__ import run_engine"
 SECONDS = 60.0
 """Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
 ENDING_SECONDS = 10.0

@@ -39,12 +39,22 @@ def remove(options: Options, names: _Names) -> int:
 @takes("config", "dry_run", "debug")
 def enable(options: Options, names: _Names) -> int:
     """Enable servers."""
-    return _edit(options, names, merging.switch_on, "enable")
+    return enable_in(options, names)
 
 
 @takes("config", "dry_run", "debug")
 def disable(options: Options, names: _Names) -> int:
     """Disable servers; they stay in the config file."""
+    return disable_in(options, names)
+
+
+def enable_in(options: Options, names: Sequence[str]) -> int:
+    """Enable servers in the config file of the options."""
+    return _edit(options, names, merging.switch_on, "enable")
+
+
+def disable_in(options: Options, names: Sequence[str]) -> int:
+    """Disable servers in the config file of the options."""
     return _edit(options, names, _disabled, "disable")
 
 

@@ -1,0 +1,76 @@
+"""What the page shows, and where it is from: the engine, the page's own gateway, the configuration file."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from search_mcp.background import run_in_thread
+from search_mcp.engine.host import Host
+from search_mcp.gateway.gateway import Gateway
+from search_mcp.page.standings import Row, Standings
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+FRESH_SECONDS = 0.2
+"""Time that the rows are used again: several streams ask in the same moment."""
+
+
+EFFECT_SECONDS = 1.0
+"""Longest time that the answer to an edit waits until it is in effect; an edit without a change never is."""
+
+
+class PageGateway(Gateway):
+    """The gateway of the page: it starts nothing by itself."""
+
+    looked = anyio.Event()
+    """Is set when the configuration file was read again."""
+
+    def note_broken_edit(self, error: str | None) -> None:
+        super().note_broken_edit(error)
+        self.looked.set()
+        self.looked = anyio.Event()
+
+
+@dataclass(eq=False)
+class Facts:
+    """The facts about one configuration, for all views."""
+
+    host: Host
+    gateway: PageGateway
+    standings: Standings
+    config_path: Path
+    program: tuple[str, ...]
+    """The command that starts this search-mcp, as it is written into a client's file."""
+    tasks: "TaskGroup"
+    """Runs what a view starts and does not wait for."""
+    _rows: tuple[float, list[Row]] = field(default=(0.0, []))
+
+    def rows(self) -> list[Row]:
+        """Return the servers as they stand now."""
+        at, rows = self._rows
+        if time.monotonic() - at > FRESH_SECONDS:
+            rows = self.standings.rows()
+            self._rows = time.monotonic(), rows
+        return rows
+
+    def row(self, server: str) -> Row | None:
+        return next((each for each in self.rows() if each.server == server), None)
+
+    async def edited(self, edit: Callable[[], str]) -> str:
+        """Edit the configuration file in a thread, and wait until the edit is in effect here; return what is said."""
+        before = self.gateway.servers.configs
+        said = await run_in_thread(edit)
+        with anyio.move_on_after(EFFECT_SECONDS):
+            while self.gateway.servers.configs is before and self.gateway.servers.configuration_error is None:
+                await self.gateway.looked.wait()
+        self.forget()
+        return said
+
+    def forget(self) -> None:
+        """Look again at the next question, because something was changed."""
+        self._rows = 0.0, []

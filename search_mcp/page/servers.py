@@ -1,0 +1,81 @@
+"""The view of all servers: how each stands, and its switch."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from search_mcp.cli.files import editing
+from search_mcp.cli.problem import Problem
+from search_mcp.gateway.person import OPENING
+from search_mcp.page.commands import carried_out
+from search_mcp.page.door import Session
+from search_mcp.page.live import Part
+from search_mcp.page.standings import Row, summed_up
+from search_mcp.page.web import Form, Web
+
+VIEW = "servers"
+
+
+def routes(web: Web) -> list[Route]:
+    """Return the routes of this view."""
+    facts = web.facts
+
+    async def show(request: Request) -> Response:
+        rows = facts.rows()
+        return web.show(request, "servers.html", VIEW, rows=rows, summary=summed_up(rows))
+
+    async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
+        rows = facts.rows()
+        summary = summed_up(rows)
+        whole = partial(web.write, "server_list.html", session, rows=rows)
+        return {
+            "summary": Part(summary, partial(web.write, "summary.html", session, summary=summary)),
+            "servers": Part(tuple(each.id for each in rows), whole),
+            **{each.id: Part(each, partial(web.write, "server_row.html", session, row=each)) for each in rows},
+        }
+
+    async def switch(request: Request, form: Form) -> Response:
+        row = known(web, form)
+        change = editing.enable_in if form.get("to") == "on" else editing.disable_in
+        said = await facts.edited(lambda: carried_out(facts.config_path, lambda options: change(options, [row.server])))
+        return web.done(request, said, back_of(form))
+
+    async def start(request: Request, form: Form) -> Response:
+        row = known(web, form)
+        process = facts.standings.processes().get(row.server)
+        if process is not None:
+            process.supervisor.restart()
+        else:
+            lease = facts.gateway.leases.by_name.get(row.server)
+            if lease is None:
+                raise Problem(f"{row.server} cannot be started: it is {row.standing.word}")
+            if not lease.is_open:
+                lease.open(OPENING)
+            else:
+                lease.restart()
+        return web.done(request, f"{row.server} is being started.", back_of(form))
+
+    web.views[VIEW] = parts
+    return [web.get(VIEW, show), web.post("switch", switch), web.post("start", start)]
+
+
+def known(web: Web, form: Form) -> Row:
+    """Return the server that a form is about.
+
+    Raises:
+        Problem: it is not in the configuration any more.
+    """
+    name = form.get("server")
+    row = web.facts.row(name)
+    if row is None:
+        raise Problem(f"there is no server {name!r} in {web.facts.config_path} any more")
+    return row
+
+
+def back_of(form: Form) -> str:
+    """Return the view to go back to: one of ours, without the address of another site."""
+    back = form.get("back")
+    return back if back and not back.startswith(("/", "\\")) and ":" not in back else VIEW

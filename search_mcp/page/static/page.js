@@ -1,0 +1,145 @@
+// Keeps the page up to date: parts that changed come as server-sent events, and forms are sent without a new page.
+// Without this script, the page shows the state of the moment at which it was loaded.
+
+const SILENCE = 2500; // milliseconds without an event after which nothing counts as known; one comes every second
+
+let source = null;
+let timer = 0;
+
+/** Put HTML of the server into an element, and keep the focus where it was. */
+function put(element, html) {
+  const active = document.activeElement;
+  const place = element.contains(active) ? pathOf(active, element) : null;
+  const open = [...element.querySelectorAll("details[open][id]")].map((each) => each.id);
+  element.innerHTML = html;
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  if (place) follow(place, element)?.focus();
+}
+
+/** Say where an element is: by its id, else by its kind and its number among those of its kind. */
+function pathOf(active, root) {
+  if (active.id) return { id: active.id };
+  const label = active.getAttribute("aria-label");
+  const same = [...root.querySelectorAll(active.tagName)];
+  return { label, tag: active.tagName, number: same.indexOf(active) };
+}
+
+function follow({ id, label, tag, number }, root) {
+  if (id) return document.getElementById(id);
+  const same = [...root.querySelectorAll(tag)];
+  return same.find((each) => label && each.getAttribute("aria-label") === label) ?? same[number];
+}
+
+/** Whether the user is writing into this part, which must not be taken away. */
+function isBeingWritten(element) {
+  const active = document.activeElement;
+  return element.contains(active) && active.matches("input, select, textarea");
+}
+
+function onEvent({ data }) {
+  expect();
+  const { at, parts } = JSON.parse(data);
+  const time = document.getElementById("at");
+  if (time) time.textContent = at;
+  for (const [id, html] of Object.entries(parts)) {
+    const element = document.getElementById(id);
+    if (element && !isBeingWritten(element)) put(element, html);
+  }
+  if ("waiting-count" in parts) retitle();
+}
+
+function retitle() {
+  const count = parseInt(document.getElementById("waiting-count")?.textContent ?? "", 10);
+  const plain = document.title.replace(/^\(\d+\) /, "");
+  document.title = count ? `(${count}) ${plain}` : plain;
+}
+
+/** Show that nothing is known, unless another event comes soon. */
+function expect() {
+  clearTimeout(timer);
+  if (document.body.classList.contains("gone")) {
+    location.reload(); // what was marked as unknown is known again
+    return;
+  }
+  timer = setTimeout(lose, SILENCE);
+}
+
+function lose() {
+  document.body.classList.add("gone");
+  document.getElementById("gone")?.removeAttribute("hidden");
+  for (const state of document.querySelectorAll(".state")) {
+    state.textContent = "unknown";
+    state.dataset.state = "unknown";
+  }
+}
+
+function connect() {
+  source?.close();
+  clearTimeout(timer);
+  const { events } = document.body.dataset;
+  if (!events) return;
+  source = new EventSource(events);
+  source.onmessage = onEvent;
+  timer = setTimeout(lose, SILENCE);
+}
+
+/** Send a form, and show the view that answers it. */
+async function send(form, button) {
+  const fields = new URLSearchParams(new FormData(form, button));
+  const main = document.getElementById("main");
+  const place = pathOf(button ?? form, main);
+  button?.setAttribute("aria-busy", "true");
+  let answer;
+  try {
+    answer = form.method === "get"
+      ? await fetch(`${form.action}?${fields}`)
+      : await fetch(form.action, { method: "POST", body: fields });
+  } catch {
+    lose();
+    return;
+  } finally {
+    button?.removeAttribute("aria-busy");
+  }
+  if (answer.status === 401 || answer.status === 403) {
+    location.reload();
+    return;
+  }
+  const shown = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const next = shown.getElementById("main");
+  if (!next) {
+    location.assign(answer.url);
+    return;
+  }
+  if (answer.url !== location.href) history.pushState(null, "", answer.url);
+  document.title = shown.title;
+  document.body.dataset.events = shown.body.dataset.events ?? "";
+  document.querySelector("nav").replaceWith(shown.querySelector("nav"));
+  main.innerHTML = next.innerHTML;
+  connect();
+  (follow(place, main) ?? main).focus({ preventScroll: false });
+}
+
+function onSubmit(event) {
+  const form = event.target;
+  if (form.id === "enter" || form.target) return;
+  event.preventDefault();
+  send(form, event.submitter);
+}
+
+/** Let this browser in with the token in the address, which then disappears from it. */
+function enter() {
+  const form = document.getElementById("enter");
+  const token = location.hash.slice(1);
+  if (!form || !token) return;
+  history.replaceState(null, "", location.pathname);
+  document.getElementById("token").value = token;
+  form.submit();
+}
+
+addEventListener("submit", onSubmit);
+addEventListener("popstate", () => location.reload());
+addEventListener("hashchange", enter);
+addEventListener("pagehide", () => source?.close());
+addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+enter();
+connect();
