@@ -91,6 +91,7 @@ async def follow_edits(
     watches: Watches,
     variables: Mapping[str, str] = os.environ,
     subset: "Subset | None" = None,
+    burst_seconds: float = BURST_SECONDS,
 ) -> None:
     """Apply edits of the configuration and what the user accepts; a broken edit is reported once.
 
@@ -134,7 +135,7 @@ async def follow_edits(
             if not follow.is_remembered:
                 gateway.file_queue(follow.remember_held)  # may block on another process's lock
             await edited.wait()
-            await anyio.sleep(BURST_SECONDS)
+            await anyio.sleep(burst_seconds)
 
 
 def select(subset: "Subset", config: Config) -> Config:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from search_mcp.page import servers
+from search_mcp.page import details, servers, waiting
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part, Streams
@@ -113,6 +113,8 @@ def application(facts: Facts, door: Door) -> ASGIApp:
         *(web.get(name, partial(static, name)) for name in _STATIC),
         web.get("events", events),
         *servers.routes(web),
+        *details.routes(web),
+        *waiting.routes(web),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: failed})
     app.add_route(f"{door.root}enter", enter, methods=["POST"])

@@ -4,17 +4,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from search_mcp.background import run_in_thread
+from search_mcp.cli.problem import Problem
 from search_mcp.engine.host import Host
 from search_mcp.gateway.gateway import Gateway
+from search_mcp.gateway.person import OPENING
+from search_mcp.model.standing import standing_of
 from search_mcp.page.standings import Row, Standings
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
+
+T = TypeVar("T")
 
 FRESH_SECONDS = 0.2
 """Time that the rows are used again: several streams ask in the same moment."""
@@ -61,15 +66,43 @@ class Facts:
     def row(self, server: str) -> Row | None:
         return next((each for each in self.rows() if each.server == server), None)
 
-    async def edited(self, edit: Callable[[], str]) -> str:
-        """Edit the configuration file in a thread, and wait until the edit is in effect here; return what is said."""
-        before = self.gateway.servers.configs
-        said = await run_in_thread(edit)
+    def start(self, server: str) -> None:
+        """Start a server that may run, or start it again.
+
+        Raises:
+            Problem: it may not.
+        """
+        process, lease = self.standings.processes().get(server), self.gateway.leases.by_name.get(server)
+        if lease is None:
+            word = standing_of(self.gateway.servers.status(server)).word
+            raise Problem(f"{server} cannot be started: it is {word}")
+        if process is not None:
+            process.supervisor.restart()
+        elif lease.is_open:
+            lease.restart()
+        else:
+            lease.open(OPENING)
+        self.forget()
+
+    async def edited(self, edit: Callable[[], T]) -> T:
+        """Edit the configuration file in a thread, and wait until the edit is in effect here."""
+        servers = self.gateway.servers
+        before = servers.configs
+        return await self.until(edit, lambda: servers.configs is not before or servers.configuration_error is not None)
+
+    async def until(self, act: Callable[[], T], is_seen: Callable[[], bool]) -> T:
+        """Change a file in a thread, and wait until the change is seen here: follow it, and look at the condition."""
+        answer = await run_in_thread(act)
         with anyio.move_on_after(EFFECT_SECONDS):
-            while self.gateway.servers.configs is before and self.gateway.servers.configuration_error is None:
+            while not is_seen():
                 await self.gateway.looked.wait()
         self.forget()
-        return said
+        return answer
+
+    def is_past(self, row: Row) -> bool:
+        """Return whether a server stands in another way than it did."""
+        self.forget()
+        return self.row(row.server) != row
 
     def forget(self) -> None:
         """Look again at the next question, because something was changed."""

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 ADDRESS = "127.0.0.1"
 """Where the page listens: never on an address that another machine reaches."""
+BURST_SECONDS = 0.05
+"""Delay between an edit and reading the file: the page starts nothing, and reads it again if it was not whole."""
 
 
 class Page:
@@ -60,7 +62,15 @@ class Page:
             opened.config, replace(dependencies, cache=cache), host.pool, shared_folder=str(path.parent)
         )
         follow = partial(
-            follow_edits, opened.follow, gateway, opened.config, host.log_to, host.watches, variables, None
+            follow_edits,
+            opened.follow,
+            gateway,
+            opened.config,
+            host.log_to,
+            host.watches,
+            variables,
+            None,
+            BURST_SECONDS,
         )
         listening = listening_at(ADDRESS)
         door = Door(f"{ADDRESS}:{listening.getsockname()[1]}", dependencies.clock)

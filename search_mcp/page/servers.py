@@ -9,7 +9,6 @@ from starlette.routing import Route
 
 from search_mcp.cli.files import editing
 from search_mcp.cli.problem import Problem
-from search_mcp.gateway.person import OPENING
 from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part
@@ -45,17 +44,7 @@ def routes(web: Web) -> list[Route]:
 
     async def start(request: Request, form: Form) -> Response:
         row = known(web, form)
-        process = facts.standings.processes().get(row.server)
-        if process is not None:
-            process.supervisor.restart()
-        else:
-            lease = facts.gateway.leases.by_name.get(row.server)
-            if lease is None:
-                raise Problem(f"{row.server} cannot be started: it is {row.standing.word}")
-            if not lease.is_open:
-                lease.open(OPENING)
-            else:
-                lease.restart()
+        facts.start(row.server)
         return web.done(request, f"{row.server} is being started.", back_of(form))
 
     web.views[VIEW] = parts

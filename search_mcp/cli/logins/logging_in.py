@@ -84,29 +84,46 @@ def _accept(hosts: Mapping[str, str], server: ServerConfig, screen: Terminal, *,
 async def _log_in(
     server: ServerConfig, screen: Terminal, *, by_hand: bool, accepted: Mapping[str, str] | None = None
 ) -> Login:
-    server = await _filled(server, screen)
+    attempt = partial(_attempt, server, screen, by_hand=by_hand)
+    return await logged_in(server, attempt, screen.conceal, _command(server, by_hand=by_hand), accepted)
+
+
+async def logged_in(
+    server: ServerConfig,
+    attempt: Callable[[LoginSettings, LoginStore], Awaitable[Login]],
+    conceal: Callable[[frozenset[str]], None],
+    again: str,
+    accepted: Mapping[str, str] | None = None,
+) -> Login:
+    """Log in to a server; `again` is the command that starts another attempt, `accepted` are the accepted hosts.
+
+    Raises:
+        SeveralHosts: the user has to accept them.
+        Problem: it failed.
+    """
+    server = await _filled(server, conceal)
     assert server.remote is not None
     settings = replace(login_settings(server.name, server.remote), accepted_hosts=accepted)
     store = LoginStore(logins_folder())
     with anyio.move_on_after(LOGIN_SECONDS):
         try:
-            return await _attempt(settings, store, server, screen, by_hand=by_hand)
+            return await attempt(settings, store)
         except AuthError as exc:
             if isinstance(exc, SeveralHosts) and accepted is None:
                 raise  # the user is asked
-            why, again = server.redactor(str(exc)), _command(server, by_hand=by_hand)
+            why = server.redactor(str(exc))
             raise Problem(f"no login to {server.name}: {why}", _remedy(exc, again)) from exc
         except OSError as exc:
             what = f"the login of {server.name} cannot be read ({exc.strerror or exc})"
             raise Problem(what, f"check that you may read {store.folder}") from exc
     raise Problem(
         f"no login to {server.name}: the browser did not return within {_limit()}",
-        f"`{_command(server, by_hand=by_hand)}` starts again; if the browser showed an error, "
+        f"`{again}` starts again; if the browser showed an error, "
         f"`{server.command_for('auth', 'logout')}` first forgets the registration",
     )
 
 
-async def _filled(server: ServerConfig, screen: Terminal) -> ServerConfig:
+async def _filled(server: ServerConfig, conceal: Callable[[frozenset[str]], None]) -> ServerConfig:
     """Fill in the values of a server's sources of secrets.
 
     Raises:
@@ -120,12 +137,12 @@ async def _filled(server: ServerConfig, screen: Terminal) -> ServerConfig:
         raise Problem(f"no login to {server.name}: {exc}") from exc
     if filled.problem is not None:
         raise Problem(f"no login to {server.name}: {filled.problem}")
-    screen.conceal(filled.secrets)
+    conceal(filled.secrets)
     return filled
 
 
 async def _attempt(
-    settings: LoginSettings, store: LoginStore, server: ServerConfig, screen: Terminal, *, by_hand: bool
+    server: ServerConfig, screen: Terminal, settings: LoginSettings, store: LoginStore, *, by_hand: bool
 ) -> Login:
     if settings.grant == "client_credentials":
         return await interactive.log_in_by_credentials(settings, store)
@@ -253,7 +270,7 @@ def log_out(server: ServerConfig, screen: Terminal) -> None:
 def _secret(server: ServerConfig, screen: Terminal) -> str | None:
     """Read the secret of the client; without it, the tokens are deleted and not revoked."""
     try:
-        filled = run_alone(partial(_filled, server, screen))
+        filled = run_alone(partial(_filled, server, screen.conceal))
     except Problem as exc:
         screen.detail(str(exc))
         return None

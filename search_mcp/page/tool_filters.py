@@ -1,0 +1,73 @@
+"""Switches of single tools: edits of the `tools` of an entry, which has globs for what is shown and hidden."""
+
+import re
+from fnmatch import fnmatchcase
+
+from search_mcp.cli.files.own_file import in_turn, own_file, save
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.clients.document import Document
+from search_mcp.clients.merging import ROOT
+
+_GLOB = re.compile(r"[*?[]")
+
+
+@in_turn()
+def switch(options: Options, server: str, tool: str, *, is_on: bool) -> None:
+    """Show or hide one tool of a server, by the server's own name for it.
+
+    Raises:
+        Problem: a pattern in the file hides it.
+        ConfigError: the file cannot be edited.
+    """
+    file = own_file(options)
+    if server not in file.document.members((ROOT,)):
+        raise Problem(f"there is no server {server!r} in {file.path} any more")
+    change = _shown if is_on else _hidden
+    save(file, change(file.document, server, tool), options)
+    options.screen.text(f"{server}.{tool} is {'shown to' if is_on else 'hidden from'} models, by {file.path}.")
+
+
+def _shown(own: Document, server: str, tool: str) -> Document:
+    allow, deny = _filters(own, server)
+    rest = [each for each in deny if each not in (tool, literal(tool))]
+    if (pattern := next((each for each in rest if fnmatchcase(tool, each)), None)) is not None:
+        raise Problem(f'the pattern {pattern!r} in "deny" of {server} hides {tool}', f"edit it in {own.source}")
+    if rest != deny:
+        own = _without_deny(own, server) if not rest else own.put((ROOT, server, "tools", "deny"), rest)
+    if allow and not any(fnmatchcase(tool, each) for each in allow):
+        own = _with_allow(own, server, [*allow, literal(tool)])
+    return own
+
+
+def _hidden(own: Document, server: str, tool: str) -> Document:
+    allow, deny = _filters(own, server)
+    others = [each for each in allow if each not in (tool, literal(tool))]
+    if others and others != allow and not any(fnmatchcase(tool, each) for each in others):
+        return _with_allow(own, server, others)
+    if isinstance(own.members((ROOT, server)).get("tools"), list):
+        own = own.put((ROOT, server, "tools"), {"allow": allow})
+    return own.put((ROOT, server, "tools", "deny"), [*deny, literal(tool)])
+
+
+def _without_deny(own: Document, server: str) -> Document:
+    own = own.drop((ROOT, server, "tools", "deny"))
+    return own if own.members((ROOT, server, "tools")) else own.drop((ROOT, server, "tools"))
+
+
+def _filters(own: Document, server: str) -> tuple[list[str], list[str]]:
+    """Return the globs of an entry: those of tools that are shown, empty for all, and of tools that are hidden."""
+    tools = own.members((ROOT, server)).get("tools")
+    if isinstance(tools, list):
+        return tools, []
+    return (list(tools.get("allow") or ()), list(tools.get("deny") or ())) if isinstance(tools, dict) else ([], [])
+
+
+def _with_allow(own: Document, server: str, allow: list[str]) -> Document:
+    is_list = isinstance(own.members((ROOT, server)).get("tools"), list)
+    return own.put((ROOT, server, "tools") if is_list else (ROOT, server, "tools", "allow"), allow)
+
+
+def literal(tool: str) -> str:
+    """Return the glob that fits one name only."""
+    return _GLOB.sub(lambda found: f"[{found[0]}]", tool)

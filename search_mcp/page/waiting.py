@@ -1,0 +1,206 @@
+"""The view of what waits for a decision of the user: held commands, new and changed definitions, logins.
+
+Decides that exactly what was shown is accepted: a form has digests of it, and what is different now is shown again.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from search_mcp.backends.pin_records import Open
+from search_mcp.backends.pins import TrustStore
+from search_mcp.background import run_in_thread
+from search_mcp.cli import command_lines, consent
+from search_mcp.cli.checks import acceptance, differences
+from search_mcp.cli.counting import counted
+from search_mcp.cli.problem import Problem
+from search_mcp.config import identity, location
+from search_mcp.config.schema import ServerConfig
+from search_mcp.folders import trust_folder
+from search_mcp.model.names import Kind, State
+from search_mcp.page.commands import Printed
+from search_mcp.page.door import Session
+from search_mcp.page.facts import Facts
+from search_mcp.page.live import Part, Same
+from search_mcp.page.logins import Attempt, Logins
+from search_mcp.page.servers import known
+from search_mcp.page.standings import Row
+from search_mcp.page.web import Form, Web
+
+VIEW = "waiting"
+MOST_SHOWN = 100
+"""Differences of one server that are shown at a time, and accepted with one click."""
+_COLUMNS = 90
+_CHANGED = "It is different from what was shown here, so nothing was accepted. Look at it again."
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A definition that is new, changed or gone, as it is shown."""
+
+    title: str
+    lines: tuple[tuple[str, str], ...]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What waits about one server."""
+
+    row: Row
+    command: tuple[str, ...] = ()
+    """The whole command or address, if it is held."""
+    noun: str = ""
+    digest: str = ""
+    differences: tuple[Difference, ...] = ()
+    more: int = 0
+    """Differences that are not shown yet."""
+    is_withheld: bool = False
+    """Whether models do not get the new definitions before they are accepted."""
+    attempt: Attempt | None = None
+    """The login that was begun."""
+
+
+class Queue:
+    """What waits for the user."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self.logins = Logins(facts)
+        self._differences: dict[str, tuple[object, list[Open]]] = {}
+
+    async def items(self) -> list[Waiting]:
+        """Return what waits, in the order of the configuration."""
+        return [await self._item(row) for row in self._facts.rows() if row.is_waiting]
+
+    def key(self) -> object:
+        """Return a value that is different whenever `items` are."""
+        return tuple(
+            (row, self._state(row.server), attempt.key if (attempt := self.logins.attempts.get(row.server)) else None)
+            for row in self._facts.rows()
+            if row.is_waiting
+        )
+
+    def _state(self, server: str) -> object:
+        pages = self._facts.gateway.servers.catalog.pages
+        return tuple(Same(pages.get((server, kind))) for kind in (Kind.TOOLS, Kind.PROMPTS))
+
+    async def _item(self, row: Row) -> Waiting:
+        config = self._facts.gateway.servers.configs[row.server]
+        if row.state is State.HELD:
+            shown = tuple(command_lines.full(command_lines.entry_of(config), _COLUMNS))
+            return Waiting(row, shown, config.noun, digest_of_program(config))
+        found = await self._opened(row)
+        return Waiting(
+            row,
+            differences=tuple(map(partial(_shown, row.server), found[:MOST_SHOWN])),
+            more=max(0, len(found) - MOST_SHOWN),
+            is_withheld=config.pin_tools,
+            attempt=self.logins.attempts.get(row.server),
+        )
+
+    async def _opened(self, row: Row) -> list[Open]:
+        """Return the differences of a server; read again only after a change of its lists."""
+        state = (row.differences, self._state(row.server))
+        if not row.differences:
+            return []
+        known_state, found = self._differences.get(row.server, (None, []))
+        if known_state != state:
+            found = await self.opened_now(row.server)
+            self._differences[row.server] = state, found
+        return found
+
+    async def opened_now(self, server: str) -> list[Open]:
+        """Read the differences of a server.
+
+        Raises:
+            Problem: the record of accepted definitions cannot be read.
+        """
+        process = self._facts.standings.processes().get(server)
+        read = process.supervisor.opened if process is not None else self._facts.gateway.leases.by_name[server].opened
+        try:
+            return await run_in_thread(read)
+        except OSError as exc:
+            raise Problem(f"the accepted definitions of {server} cannot be read ({exc.strerror or exc})") from exc
+
+
+def routes(web: Web) -> list[Route]:
+    """Return the routes of this view."""
+    facts, queue = web.facts, Queue(web.facts)
+
+    async def show(request: Request) -> Response:
+        return web.show(request, "waiting.html", VIEW, items=await queue.items())
+
+    async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
+        key = queue.key()
+        items = await queue.items()
+        return {VIEW: Part(key, partial(web.write, "waiting_items.html", session, items=items))}
+
+    async def accept_command(request: Request, form: Form) -> Response:
+        row = known(web, form)
+        config = facts.gateway.servers.configs[row.server]
+        if config.held is None:
+            return web.done(request, f"The {config.noun} of {row.server} is accepted already.", VIEW)
+        if digest_of_program(config) != form.get("digest"):
+            raise Problem(_CHANGED)
+        await facts.until(partial(_accept_command, facts, config), lambda: facts.is_past(row))
+        return web.done(request, f"{row.server}: its {config.noun} is accepted.", VIEW)
+
+    async def accept(request: Request, form: Form) -> Response:
+        row, wanted = known(web, form), {*form.all("digest")}
+        found = [each for each in await queue.opened_now(row.server) if digest_of(each) in wanted]
+        if len(found) < len(wanted):
+            raise Problem(_CHANGED)
+        screen = Printed()
+        config = facts.gateway.servers.configs[row.server]
+        act = partial(acceptance.accept, config, found, TrustStore(trust_folder()), screen)
+        await facts.until(act, lambda: facts.is_past(row))
+        return web.done(request, f"{row.server}: {counted(len(found), 'definition')} accepted.", VIEW)
+
+    async def log_in(request: Request, form: Form) -> Response:
+        row = known(web, form)
+        attempt = queue.logins.attempts.get(row.server)
+        accepted = attempt.hosts if attempt is not None and form.get("hosts") == "accepted" else None
+        await queue.logins.begin(facts.gateway.servers.configs[row.server], accepted or None)
+        begun = queue.logins.attempts.get(row.server)
+        said = f"Logged in to {row.server}." if begun is None else begun.problem or f"Go on with {row.server} below."
+        return web.done(request, f"Error: {said}" if begun is not None and begun.problem else said, VIEW)
+
+    async def cancel_login(request: Request, form: Form) -> Response:
+        queue.logins.cancel(form.get("server"))
+        return web.done(request, f"The login to {form.get('server')} is given up.", VIEW)
+
+    web.views[VIEW] = parts
+    return [
+        web.get(VIEW, show),
+        web.post("accept-command", accept_command),
+        web.post("accept", accept),
+        web.post("login", log_in),
+        web.post("cancel-login", cancel_login),
+    ]
+
+
+def _accept_command(facts: Facts, config: ServerConfig) -> None:
+    with consent.remembering(facts.config_path):
+        location.approvals().accept(facts.config_path, [config])
+
+
+def _shown(server: str, each: Open) -> Difference:
+    gone = () if each.now is not None else (("", "It is not listed any more."),)
+    lines: Sequence[tuple[str, str]] = (*gone, *(differences.lines(each) if each.now is not None else ()))
+    return Difference(differences.title(server, each), tuple(lines), digest_of(each))
+
+
+def digest_of(each: Open) -> str:
+    """Return a digest of a difference, as it was shown."""
+    return hashlib.sha256(repr((each.section, each.name, each.before, each.now)).encode()).hexdigest()
+
+
+def digest_of_program(config: ServerConfig) -> str:
+    """Return a digest of a command with the texts about it, as they were shown."""
+    return hashlib.sha256(config.program + b"\n" + identity.texts(config)).hexdigest()
