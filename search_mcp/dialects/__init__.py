@@ -4,10 +4,10 @@ A front dialect turns a client's requests into `Call`s and `Outcome`s into respo
 for a backend. Method names, `_meta` keys, `resultType` and protocol versions are known in this package only.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
-from search_mcp.model.calls import Call, Viewer
+from search_mcp.model.calls import Call, Link, Viewer
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Freshness, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import WireError
@@ -75,6 +75,10 @@ class Gateway(Protocol):
 
     def elicitation_id_for_client(self, server: str, elicitation: str) -> str:
         """Return the client's id of a server's elicitation."""
+        ...
+
+    def note_links(self, links: Iterable[Link]) -> None:
+        """Keep addresses that the client cannot show, for the page."""
         ...
 
     def set_log_level(self, level: str) -> None: ...

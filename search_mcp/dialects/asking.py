@@ -8,16 +8,16 @@ ask in an error. Revision 2026-07-28 has none of these: the client repeats its r
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from search_mcp.dialects import names
-from search_mcp.model.calls import InputRequired, Question, Result
+from search_mcp.model.calls import InputRequired, Link, Outcome, Question, Result
 from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
-from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
+from search_mcp.wire.errors import SERVER_ERROR, PeerError, ProtocolError, WireError, invalid_request
 from search_mcp.wire.payload import LARGE_BYTES, SMALL_BYTES
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, replace
@@ -247,8 +247,12 @@ def _require_safe_url(params: Fields) -> None:
     if not _is_url(params) and "url" not in params:
         return
     url = payload.string(params.get("url"))
-    if url is None or not url.isprintable() or not re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII):
+    if url is None or not _is_safe(url):
         raise ValueError("url must be an https address of a plain host name, or an http address of this machine")
+
+
+def _is_safe(url: str) -> bool:
+    return url.isprintable() and re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII) is not None
 
 
 def without_id(params: Fields) -> Fields:
@@ -320,9 +324,35 @@ def require_consent(responses: Raw | None) -> None:
 
 def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
     """Return whether a result asks for a URL, and the client did not declare that mode."""
+    return any(map(_is_url, _asked(unfinished))) and not can_open_urls(capabilities)
+
+
+ON_THE_PAGE: Final = "the user can open the address on the page of `search-mcp ui`"
+"""The remedy where a client cannot show an address."""
+
+
+def links(server: str, outcome: Outcome, capabilities: Fields) -> list[Link]:
+    """Return the addresses that an outcome asks a client's user to open, if the client cannot show them."""
+    asked: Sequence[Fields] = ()
+    if isinstance(outcome, InputRequired):
+        asked = _asked(outcome)
+    elif isinstance(outcome, PeerError) and outcome.code == names.URL_ELICITATION_REQUIRED:
+        asked = _elicitations(outcome.error) or ()
+    if not asked or can_open_urls(capabilities):
+        return []
+    return [found for params in asked for found in links_in(server, params)]
+
+
+def links_in(server: str, params: Fields) -> Iterator[Link]:
+    """Yield the address that an elicitation asks the user to open."""
+    url = payload.string(params.get("url"))
+    if _is_url(params) and url is not None and _is_safe(url):
+        yield Link(server, payload.string(params.get("message")) or "", url)
+
+
+def _asked(unfinished: InputRequired) -> list[Fields]:
     questions = map(payload.object_or_empty, (unfinished.requests or {}).values())
-    asked = any(_is_url(payload.object_or_empty(question.get("params"))) for question in questions)
-    return asked and not can_open_urls(capabilities)
+    return [payload.object_or_empty(question.get("params")) for question in questions]
 
 
 def _is_url(params: Fields) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from search_mcp.catalog.profiles import Audience, Profile
 from search_mcp.dialects.task_ids import renamed
+from search_mcp.gateway.links import Links
 from search_mcp.gateway.listings import Presentation
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.subscriptions import Subscriptions
@@ -32,6 +33,7 @@ class ClientState:
         self.lists = AwaitedLists(servers.may_come, servers.has_entries, later)
         self.tasks, self.elicitations = TaskMap(), IdMap()
         self.subscriptions = Subscriptions()
+        self.links = Links(servers.wall_clock)
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
         self.listed_unlimited: Collection[str] = ()

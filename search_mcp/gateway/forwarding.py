@@ -18,11 +18,12 @@ class Forwarding:
 
     def __init__(self, servers: Servers, client: ClientState) -> None:
         self._servers, self._client = servers, client
-        self._steps = OutcomeSteps(servers.resources, client.tasks, client.elicitations)
+        self._steps = OutcomeSteps(servers.resources, client.tasks, client.elicitations, client.links)
 
     def forward(self, server: str, call: Call, target: str, steps: Sequence[Step] | None = None) -> None:
         """Give a call to a server, under the server's own name for its target."""
-        forwarded = Forwarded(server, steps or self._steps.of_call, self._servers.configs[server].secrets)
+        secrets, capabilities = self._servers.configs[server].secrets, call.caller.capabilities
+        forwarded = Forwarded(server, steps or self._steps.of_call, secrets, capabilities=capabilities)
         call.reply.steps.append(partial(self._steps.read, forwarded))
         self._servers.backends[server].submit(call, target)
 
@@ -52,7 +53,7 @@ class Forwarding:
         if "task" in params:
             steps = self._steps.of_tool_call_as_task
             call = structs.replace(call, report=self._client.tasks.translated_report(item.server, call.report))
-        forwarded = Forwarded(item.server, steps, config.secrets, call.target, params, item)
+        forwarded = Forwarded(item.server, steps, config.secrets, call.target, params, item, call.caller.capabilities)
         limit = config.max_result_characters
         if limit is not None and not item.is_of_app and not call.is_part:  # an app's page needs the whole
             # "Clients SHOULD validate structured results against this schema": a client that was listed it does.

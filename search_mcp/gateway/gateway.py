@@ -5,7 +5,7 @@ It exists as long as the client's connection. Other clients may use the same ser
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from search_mcp.gateway.listings import COALESCE_SECONDS, instructions
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import in_slices
-from search_mcp.model.calls import Call, Viewer
+from search_mcp.model.calls import Call, Link, Viewer
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.sentences import enumerated
 from search_mcp.model.servers import ElicitationComplete, ListChanged, News, Opening, StateChanged, TaskChanged
@@ -178,6 +178,9 @@ class Gateway:
 
     def elicitation_id_for_client(self, server: str, elicitation: str) -> str:
         return self.state.elicitations.id_for_client(server, elicitation)
+
+    def note_links(self, links: Iterable[Link]) -> None:
+        self.state.links.note(links)
 
     def set_log_level(self, level: str) -> None:
         self.state.log_level = level

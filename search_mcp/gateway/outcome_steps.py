@@ -11,7 +11,8 @@ from typing import TypeAlias
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.uris import ResourceMap
-from search_mcp.dialects.asking import renamed_in_error
+from search_mcp.dialects import asking
+from search_mcp.gateway.links import Links
 from search_mcp.gateway.problems import log_contested
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
@@ -31,6 +32,8 @@ class Forwarded(Struct, frozen=True):
     params: Fields = field(default_factory=dict)
     item: Item | None = None
     """The tool, in a tool call."""
+    capabilities: Fields = field(default_factory=dict)
+    """Those of the client."""
 
 
 Step: TypeAlias = Callable[[Forwarded, Result], Result]
@@ -39,8 +42,8 @@ Step: TypeAlias = Callable[[Forwarded, Result], Result]
 class OutcomeSteps:
     """The steps for one client: which URIs, task ids and elicitation ids it knows."""
 
-    def __init__(self, resources: ResourceMap, tasks: TaskMap, elicitations: IdMap) -> None:
-        self._resources, self._tasks, self._elicitations = resources, tasks, elicitations
+    def __init__(self, resources: ResourceMap, tasks: TaskMap, elicitations: IdMap, links: Links) -> None:
+        self._resources, self._tasks, self._elicitations, self._links = resources, tasks, elicitations, links
         self.of_call: Sequence[Step] = ()
         self.of_prompt: Sequence[Step] = (self._note_uris_of_prompt,)
         self.of_task_call: Sequence[Step] = (self._note_uris_of_task, self._translate_tasks)
@@ -52,14 +55,16 @@ class OutcomeSteps:
         if isinstance(outcome, Result):
             for step in forwarded.steps:
                 outcome = step(forwarded, outcome)
-        elif isinstance(outcome, PeerError):
+        elif outcome is not None:
+            self._links.note(asking.links(forwarded.server, outcome, forwarded.capabilities))
+        if isinstance(outcome, PeerError):
             return self._read_error(forwarded, outcome.error)
         return outcome
 
     def _read_error(self, forwarded: Forwarded, error: ErrorObject) -> WireError:
         """Take the user's secrets out of an error, and write ids as the client knows them; explain wrong arguments."""
         rename = partial(self._elicitations.id_for_client, forwarded.server)
-        error = renamed_in_error(arguments.redacted(error, forwarded.secrets), rename)
+        error = asking.renamed_in_error(arguments.redacted(error, forwarded.secrets), rename)
         if forwarded.item is None:
             return PeerError(error)
         return arguments.tool_error(forwarded.name, forwarded.params, forwarded.item, error)

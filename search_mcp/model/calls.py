@@ -66,6 +66,14 @@ class InputRequired(Struct, frozen=True):
     """The server, for counting its open questions; empty if they are not counted."""
 
 
+class Link(Struct, frozen=True):
+    """An address that a server asks the user to open."""
+
+    server: str
+    message: str
+    url: str
+
+
 Outcome: TypeAlias = Result | InputRequired | WireError
 
 

@@ -95,7 +95,7 @@ def application(facts: Facts, door: Door) -> ASGIApp:
             raise HTTPException(404)
 
         async def parts() -> dict[str, Part]:
-            waiting = sum(each.is_waiting for each in facts.rows())
+            waiting = facts.waiting
             write = partial(web.write, "waiting_count.html", session, waiting=waiting)
             return {"waiting-count": Part(waiting, write), **await view(query, session)}
 

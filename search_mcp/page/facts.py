@@ -10,7 +10,7 @@ import anyio
 
 from search_mcp.background import run_in_thread
 from search_mcp.cli.problem import Problem
-from search_mcp.engine.host import Host
+from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.standing import standing_of
@@ -65,6 +65,17 @@ class Facts:
 
     def row(self, server: str) -> Row | None:
         return next((each for each in self.rows() if each.server == server), None)
+
+    @property
+    def waiting(self) -> int:
+        """The number of servers and addresses that wait for the user."""
+        addresses = sum(len(each.gateway.state.links.waiting()) for each in self.clients)
+        return sum(each.is_waiting for each in self.rows()) + addresses
+
+    @property
+    def clients(self) -> list[Hosted]:
+        """The connected clients of this configuration."""
+        return [each for each in self.host.clients if each.config == str(self.config_path)]
 
     def start(self, server: str) -> None:
         """Start a server that may run, or start it again.

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +23,7 @@ from search_mcp.cli.problem import Problem
 from search_mcp.config import identity, location
 from search_mcp.config.schema import ServerConfig
 from search_mcp.folders import trust_folder
+from search_mcp.model.calls import Link
 from search_mcp.model.names import Kind, State
 from search_mcp.page.commands import Printed
 from search_mcp.page.door import Session
@@ -66,6 +68,22 @@ class Waiting:
     """The login that was begun."""
 
 
+@dataclass(frozen=True)
+class Address:
+    """An address that a server asks the user to open, and its client cannot show."""
+
+    client: str
+    link: Link
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.link.url).netloc
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
 class Queue:
     """What waits for the user."""
 
@@ -78,9 +96,23 @@ class Queue:
         """Return what waits, in the order of the configuration."""
         return [await self._item(row) for row in self._facts.rows() if row.is_waiting]
 
+    def addresses(self) -> list[Address]:
+        """Return the addresses that wait, by client."""
+        return [
+            Address(client.name, link)
+            for client in self._facts.clients
+            for link in client.gateway.state.links.waiting()
+        ]
+
+    def forget(self, digest: str) -> None:
+        """Forget an address: the user is done with it."""
+        for address in self.addresses():
+            for client in self._facts.clients if address.digest == digest else ():
+                client.gateway.state.links.drop(address.link)
+
     def key(self) -> object:
-        """Return a value that is different whenever `items` are."""
-        return tuple(
+        """Return a value that is different whenever what waits is."""
+        return tuple(self.addresses()), tuple(
             (row, self._state(row.server), attempt.key if (attempt := self.logins.attempts.get(row.server)) else None)
             for row in self._facts.rows()
             if row.is_waiting
@@ -134,12 +166,12 @@ def routes(web: Web) -> list[Route]:
     facts, queue = web.facts, Queue(web.facts)
 
     async def show(request: Request) -> Response:
-        return web.show(request, "waiting.html", VIEW, items=await queue.items())
+        return web.show(request, "waiting.html", VIEW, items=await queue.items(), addresses=queue.addresses())
 
     async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
         key = queue.key()
-        items = await queue.items()
-        return {VIEW: Part(key, partial(web.write, "waiting_items.html", session, items=items))}
+        given = {"items": await queue.items(), "addresses": queue.addresses()}
+        return {VIEW: Part(key, partial(web.write, "waiting_items.html", session, **given))}
 
     async def accept_command(request: Request, form: Form) -> Response:
         row = known(web, form)
@@ -175,6 +207,10 @@ def routes(web: Web) -> list[Route]:
         queue.logins.cancel(form.get("server"))
         return web.done(request, f"The login to {form.get('server')} is given up.", VIEW)
 
+    async def forget_address(request: Request, form: Form) -> Response:
+        queue.forget(form.get("digest"))
+        return web.done(request, "The address does not wait any more.", VIEW)
+
     web.views[VIEW] = parts
     return [
         web.get(VIEW, show),
@@ -182,6 +218,7 @@ def routes(web: Web) -> list[Route]:
         web.post("accept", accept),
         web.post("login", log_in),
         web.post("cancel-login", cancel_login),
+        web.post("forget-address", forget_address),
     ]
 
 

@@ -78,7 +78,7 @@ class Web:
         session = session_of(request)
         said, session.said = session.said, []
         events = f"events?{urlencode({**request.query_params, 'view': view})}" if view in self.views else ""
-        waiting = sum(each.is_waiting for each in self.facts.rows())
+        waiting = self.facts.waiting
         page = self.write(
             template,
             session,

@@ -98,7 +98,12 @@ def test_who_cannot_open_urls_is_not_asked_to(pair: Pair, declared: Json) -> Non
         served.is_over()
     else:
         pair.alpha.is_called("echo").fails(*REQUIRED)
-    pair.front.fails(-32021, data={"requiredCapabilities": {"elicitation": {"url": {}}}})
+    pair.front.fails(
+        -32021,
+        "The server needs of the client what it did not declare: elicitation; "
+        "the user can open the address on the page of `search-mcp ui`",
+        {"requiredCapabilities": {"elicitation": {"url": {}}}},
+    )
 
 
 @modern_legacy

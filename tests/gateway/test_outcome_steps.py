@@ -8,6 +8,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.links import Links
 from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
@@ -25,7 +26,8 @@ class Client:
 
     def __init__(self) -> None:
         self.resources, self.tasks = ResourceMap(Catalog([ServerConfig(name="a", command="x")])), TaskMap()
-        self.steps = OutcomeSteps(self.resources, self.tasks, IdMap())
+        self.links = Links(lambda: 0.0)
+        self.steps = OutcomeSteps(self.resources, self.tasks, IdMap(), self.links)
 
     def gets(self, kind: str, outcome: Outcome) -> Outcome:
         item = TOOL if "tool" in kind else None

@@ -1,10 +1,10 @@
 """The capabilities of both sides: those shown to the client, and those that the client has to declare."""
 
 from search_mcp import __version__
-from search_mcp.dialects import MergedCapabilities, asking, names
+from search_mcp.dialects import Gateway, MergedCapabilities, asking, names
 from search_mcp.dialects.params import extensions as declared_extensions
 from search_mcp.model.calls import Question
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Ask, Kind
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
 from search_mcp.wire.structs import EMPTY, Fields
@@ -71,4 +71,14 @@ def refuse_question(caller_capabilities: Fields, question: Question) -> WireErro
     mode = asking.needed_mode(question.ask, question.params)
     if mode is None or mode in payload.object_or_empty(caller_capabilities[capability]):
         return None
-    return invalid_params(f"Invalid params: {method} needs {capability}.{mode}, which the client did not declare")
+    remedy = f"; {asking.ON_THE_PAGE}" if question.ask is Ask.ELICIT else ""
+    why = f"{method} needs {capability}.{mode}, which the client did not declare{remedy}"
+    return invalid_params(f"Invalid params: {why}")
+
+
+def refuse_or_keep(gateway: Gateway, caller_capabilities: Fields, question: Question) -> WireError | None:
+    """Return the error for a question that the client cannot answer; an address in it is kept for the page."""
+    refusal = refuse_question(caller_capabilities, question)
+    if refusal is not None and question.ask is Ask.ELICIT:
+        gateway.note_links(asking.links_in(question.server, question.params))
+    return refusal

@@ -11,7 +11,7 @@ from typing import Final
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
-from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
+from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_or_keep
 from search_mcp.dialects.front.progress import ProgressReport, TaskProgressReport
 from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.params import (
@@ -203,7 +203,7 @@ class FrontLegacy:
 
     def ask(self, question: Question, call: Call | None) -> None:
         """Put a server's question to the client, or refuse it if the client cannot answer."""
-        refusal = refuse_question(self.capabilities, question)
+        refusal = refuse_or_keep(self._gateway, self.capabilities, question)
         if refusal is not None:
             question.answer(refusal)
             return

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
-from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
+from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_or_keep
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
 from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.front.subscription import Subscription, read_filter
@@ -47,7 +47,7 @@ class Sender(Struct, eq=False):
     info: Raw | None
     log_level: str | None
     viewer: Viewer
-    session: object
+    session: Gateway
     park: Callable[[Question], None] | None = None
     """Parks the call; `None` for a subscription, in which no question can be asked."""
 
@@ -57,7 +57,7 @@ class Sender(Struct, eq=False):
 
     def ask(self, question: Question, call: Call | None) -> None:
         """Put a server's question to the client, or refuse it if the client cannot answer."""
-        refusal = refuse_question(self.capabilities, question)
+        refusal = refuse_or_keep(self.session, self.capabilities, question)
         if refusal is None and call is not None and self.park is not None:
             self.park(question)
             return
@@ -301,5 +301,6 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | 
         missing[names.ELICITATION] = {"url": {}}
     if not missing:
         return None
-    message = f"The server needs of the client what it did not declare: {', '.join(missing)}"
+    remedy = f"; {asking.ON_THE_PAGE}" if asking.needs_more(unfinished, capabilities) else ""
+    message = f"The server needs of the client what it did not declare: {', '.join(missing)}{remedy}"
     return ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
