@@ -34,8 +34,12 @@ def for_shell(word: str) -> str:
 
 
 def ask_user(command: str) -> str:
-    """Write a remedy that only the user may carry out, for a model, which may have a shell."""
-    return f"Ask the user to run `{command}` in a terminal"
+    """Write a remedy that only the user may carry out, for a model, which may have a shell.
+
+    The page has a button for each of these commands.
+    """
+    _, named, path = command.partition(" --config ")
+    return f"Ask the user to run `{command}` in a terminal, or `search-mcp ui{named}{path}`"
 
 
 class ConfigError(SearchMcpError):

@@ -183,7 +183,7 @@ def test_the_owner_of_an_app(showing: str, listing: str, then: str | None) -> No
 def test_the_reason_for_a_hidden_tool() -> None:
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
-    remedy = "Ask the user to run `search-mcp check --accept a` in a terminal"
+    remedy = "Ask the user to run `search-mcp check --accept a` in a terminal, or `search-mcp ui`"
     changed, new, read_only = map(merged.why_hidden, ("a.send", "a__drop", "g.commit"))
     assert str(changed) == f"Tool withheld: a.send has changed since it was first seen. {remedy}"
     new_text = "is new since the server was first seen and not accepted yet"

@@ -104,7 +104,10 @@ def test_describe_tools_gives_the_reason_that_a_call_gives(pair: Pair, tmp_path:
         (unknown,) = pair.front.calls("describe_tools", names=[name]).result()["structuredContent"]["unknown"]
         assert unknown == {"name": name, "reason": refused}
     listed = pair.front.calls("list_servers").result()["content"][0]["text"]
-    remedy = "Withheld until the user accepts it. Ask the user to run `search-mcp check --accept alpha` in a terminal"
+    remedy = (
+        "Withheld until the user accepts it. "
+        "Ask the user to run `search-mcp check --accept alpha` in a terminal, or `search-mcp ui`"
+    )
     assert f"changed: tool echo. New: 1 tool. {remedy}" in listed
 
 

@@ -99,18 +99,22 @@ ROWS = [
     pytest.param(
         NeedsLogin("notion", "search-mcp auth login notion"),
         -32000,
-        "MCP server 'notion' needs a login. Ask the user to run `search-mcp auth login notion` in a terminal",
-        {"server": "notion", "remedy": "Ask the user to run `search-mcp auth login notion` in a terminal"},
+        "MCP server 'notion' needs a login. "
+        "Ask the user to run `search-mcp auth login notion` in a terminal, or `search-mcp ui`",
+        {
+            "server": "notion",
+            "remedy": "Ask the user to run `search-mcp auth login notion` in a terminal, or `search-mcp ui`",
+        },
         id="without a login",
     ),
     pytest.param(
         NeedsLogin("notion", "search-mcp auth login notion", "a call needs more permissions: write"),
         -32000,
         "MCP server 'notion' needs a login (a call needs more permissions: write). "
-        "Ask the user to run `search-mcp auth login notion` in a terminal",
+        "Ask the user to run `search-mcp auth login notion` in a terminal, or `search-mcp ui`",
         {
             "server": "notion",
-            "remedy": "Ask the user to run `search-mcp auth login notion` in a terminal",
+            "remedy": "Ask the user to run `search-mcp auth login notion` in a terminal, or `search-mcp ui`",
             "reason": "a call needs more permissions: write",
         },
         id="without enough permissions",
@@ -136,12 +140,12 @@ ROWS = [
         ),
         -32000,
         "MCP server 'filesystem' is not running: it is disabled in the configuration. "
-        "Ask the user to run `search-mcp enable x` in a terminal",
+        "Ask the user to run `search-mcp enable x` in a terminal, or `search-mcp ui`",
         {
             "server": "filesystem",
             "state": "disabled",
             "reason": "it is disabled in the configuration",
-            "remedy": "Ask the user to run `search-mcp enable x` in a terminal",
+            "remedy": "Ask the user to run `search-mcp enable x` in a terminal, or `search-mcp ui`",
         },
         id="disabled",
     ),
@@ -340,4 +344,6 @@ def test_the_command_for_the_user_is_never_shortened() -> None:
     held = NotRunning(
         Status("a", State.HELD, f"its command is new in {path}", remedy=f"search-mcp check --config {path}")
     )
-    assert str(held).endswith(f". Ask the user to run `search-mcp check --config {path}` in a terminal")
+    assert str(held).endswith(
+        f". Ask the user to run `search-mcp check --config {path}` in a terminal, or `search-mcp ui --config {path}`"
+    )

@@ -437,12 +437,12 @@ DOWN = [
     ),
     (
         Status("x", State.HELD, "its program changed", remedy="search-mcp check --accept x"),
-        "x (its program changed. Ask the user to run `search-mcp check --accept x` in a terminal)",
+        "x (its program changed. Ask the user to run `search-mcp check --accept x` in a terminal, or `search-mcp ui`)",
     ),
     *(
         (
             Status("x", state, lacked_login=state is State.STOPPED, remedy="search-mcp auth login x"),
-            "x (needs a login. Ask the user to run `search-mcp auth login x` in a terminal)",
+            "x (needs a login. Ask the user to run `search-mcp auth login x` in a terminal, or `search-mcp ui`)",
         )
         for state in (State.NEEDS_LOGIN, State.STOPPED)
     ),
@@ -487,7 +487,7 @@ FITTING = [
         Status("memory", State.DISABLED, "it is disabled in the configuration", remedy="search-mcp enable memory"),
         "read the knowledge graph with the memory server",
         "memory, which may do this, is not running: it is disabled in the configuration. "
-        "Ask the user to run `search-mcp enable memory` in a terminal.",
+        "Ask the user to run `search-mcp enable memory` in a terminal, or `search-mcp ui`.",
         id="switched off",
     ),
     pytest.param(
@@ -876,7 +876,9 @@ def test_list_servers_sends_the_model_to_the_user() -> None:
     )
     bench.statuses[1] = Status("crm", State.NEEDS_LOGIN, remedy="search-mcp auth login crm")
     text, data = bench.ask("list_servers", {})
-    accept, login = (f"Ask the user to run `{each.remedy}` in a terminal" for each in bench.statuses)
+    accept, login = (
+        f"Ask the user to run `{each.remedy}` in a terminal, or `search-mcp ui`" for each in bench.statuses
+    )
     assert text.splitlines() == [
         f"new: held, 0 tools (its command is new in x.json. {accept})",
         f"crm: needs a login, 0 tools ({login})",

@@ -25,7 +25,7 @@ from search_mcp.model.standing import standing_of
 from search_mcp.wire import payload
 from search_mcp.wire.payload import encode
 
-REMEDY = "Ask the user to run `search-mcp auth login there` in a terminal"
+REMEDY = "Ask the user to run `search-mcp auth login there` in a terminal, or `search-mcp ui`"
 NEEDED = f"MCP server 'there' needs a login. {REMEDY}"
 
 
@@ -116,7 +116,7 @@ async def test_a_login_of_several_hosts_is_not_asked_for_in_a_call(there: Reache
     host = protected.url.removeprefix("http://")
     assert message == (
         "MCP server 'there' needs a login (its login uses several hosts, which you have to accept: "
-        f"localhost:9, {host}). Ask the user to run `search-mcp auth login there` in a terminal"
+        f"localhost:9, {host}). Ask the user to run `search-mcp auth login there` in a terminal, or `search-mcp ui`"
     )
     assert there.person.questions == []
 
