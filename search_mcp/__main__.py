@@ -116,5 +116,12 @@ def run_engine() -> None:
     main(OpenPage())
 
 
+def run_page() -> None:
+    """Run a process that shows the page without an engine."""
+    from search_mcp.page.alone import main
+
+    main()
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -157,16 +157,25 @@ async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
             yield opened[0]
 
 
-async def _is_of_another_user(writer: asyncio.StreamWriter) -> bool:
-    """Return whether another user of this computer has opened a connection; root relays those of Windows to WSL."""
+async def is_of_another_user(theirs: int, ours: int) -> bool:
+    """Return whether another user of this computer has opened the connection with these ports, as far as it is known.
+
+    Root relays the connections of Windows to WSL.
+    """
     if sys.platform != "linux":
         return False
-    ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
-    found = await run_in_thread(lambda: owners(_sockets(), *ports))
+    return not await run_in_thread(lambda: owners(_sockets(), theirs, ours)) <= {0, os.geteuid()}
+
+
+async def _is_of_another_user(writer: asyncio.StreamWriter) -> bool:
+    """Return whether another user of this computer has opened a connection."""
+    if sys.platform != "linux":
+        return False
+    is_theirs = await is_of_another_user(writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1])
     # Older kernels show root as the owner of a socket that its process has closed, so it must be open after the look.
     connection: socket.socket = writer.get_extra_info("socket")
     is_open = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _TCP_ESTABLISHED
-    return not is_open or not found <= {0, os.geteuid()}
+    return is_theirs or not is_open
 
 
 _TCP_ESTABLISHED = 1  # of `tcp_states.h`

@@ -1,8 +1,10 @@
 """`ui`: the page for people, in a browser.
 
 Decides which engine shows it: the running one of the configuration with the most clients, else one that is started.
+Where clients share no engine, a process shows it that ends with the command.
 """
 
+import contextlib
 import os
 import shutil
 import sys
@@ -14,6 +16,7 @@ import typer
 from search_mcp.cli.logins.browser import open_page
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import own_command
 from search_mcp.config.trust import real_path
 from search_mcp.engine import hello
@@ -32,38 +35,65 @@ def ui(
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
 ) -> int:
     """Open the page that shows your servers, what waits for you, and who called what."""
-    if not is_supported(sys.platform):
-        raise Problem("the page is shown by the shared engine, which this system does not have")
     config, path = options.configuration()
-    if config.settings.engine == "own":
-        remedy = f'remove "engine": "own" from the settings in {path}'
-        raise Problem("the page is shown by the shared engine, which the config file switches off", remedy)
-    answer = _invited(options, path)
-    address = f"{answer['address']}#{answer['token']}"
-    options.screen.text(address)
-    if any(each in os.environ for each in _OF_SSH):
-        port = answer["address"].rpartition(":")[2].partition("/")[0]
-        options.screen.note(
-            f"On the computer with your browser, run `ssh -L {port}:127.0.0.1:{port} HOST` and open this address there."
-        )
-    elif not no_open:
-        open_page(address)
-        options.screen.note("Opened in your browser; the address is for one browser, for ten minutes.")
+    first = _request(options)
+    if config.settings.engine == "own" or not is_supported(sys.platform):
+        return _show_alone(first, options.screen, no_open=no_open)
+    _tell(_invited(first, path), options.screen, no_open=no_open)
     return FINE
 
 
-def _invited(options: Options, path: Path) -> Json:
+def _request(options: Options) -> Json:
+    program, *args = own_command(sys.argv[0], sys.executable, shutil.which)
+    return {
+        **hello.introduction({"--config": options.config}),
+        "wants": "page",
+        "program": [str(Path(program).absolute()), *args],
+    }
+
+
+def _tell(answer: Json, screen: Terminal, *, no_open: bool) -> None:
+    """Print the address, and open it in the browser."""
+    address = f"{answer['address']}#{answer['token']}"
+    screen.text(address)
+    if any(each in os.environ for each in _OF_SSH):
+        port = answer["address"].rpartition(":")[2].partition("/")[0]
+        forward = f"ssh -L {port}:127.0.0.1:{port} HOST"
+        screen.note(f"On the computer with your browser, run `{forward}`, then open this address there.")
+    elif not no_open:
+        open_page(address)
+        screen.note("It is opened in your browser. The address works once, in the next ten minutes.")
+
+
+def _show_alone(first: Json, screen: Terminal, *, no_open: bool) -> int:
+    """Show the page without an engine, until Ctrl-C.
+
+    Raises:
+        Problem: it cannot be shown.
+    """
+    from search_mcp.engine.starting import start_page
+
+    process = start_page()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout, contextlib.suppress(KeyboardInterrupt):
+        process.stdin.write(hello.encode(first))
+        process.stdin.flush()
+        answer = hello.decode(process.stdout.readline() or b"{}")
+        if "alone" in answer:
+            raise Problem(f"the page cannot be opened: {answer['alone']}")
+        _tell(answer, screen, no_open=no_open)
+        screen.note("Each of your clients runs servers of its own, which this page does not see. Ctrl-C ends it.")
+        process.wait()
+    return process.wait()
+
+
+def _invited(first: Json, path: Path) -> Json:
     """Return the address of the page, and a token for one browser.
 
     Raises:
         Problem: no engine shows it.
     """
-    program, *args = own_command(sys.argv[0], sys.executable, shutil.which)
-    first = {
-        **hello.introduction({"--config": options.config}),
-        "wants": "page",
-        "program": [str(Path(program).absolute()), *args],
-    }
     try:
         place = meeting(str(path), os.environ)
         for running in _running(path):

@@ -35,6 +35,12 @@ from search_mcp.__main__ import serve_alone
 from search_mcp.engine.setting import plain_options
 sys.exit(serve_alone(plain_options(sys.argv[1:])))
 """
+_PAGE_PROGRAM = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from search_mcp.__main__ import run_page
+run_page()
+"""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120
 
 
@@ -94,6 +100,16 @@ def _said(stdout: IO[bytes], deadline: float) -> bytes | None:
                 break
             said += chunk
     return said
+
+
+def start_page() -> "subprocess.Popen[bytes]":
+    """Start a process that shows the page without an engine, until its stdin ends.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    command = [sys.executable, "-P", "-c", _PAGE_PROGRAM, _PACKAGE]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def start_own(arguments: Sequence[str]) -> tuple[FileIO, FileIO]:

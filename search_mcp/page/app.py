@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from search_mcp.auth.callback import is_of_another_user
 from search_mcp.page import details, servers, waiting
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts
@@ -83,6 +84,9 @@ def application(facts: Facts, door: Door) -> ASGIApp:
         return _entering(web, "")
 
     async def enter(request: Request) -> Response:
+        # The address is an argument of the browser's process, and every user of this computer sees those.
+        if await is_of_another_user(request.scope["client"][1], request.scope["server"][1]):
+            return _plain(403)
         cookie = door.enter((await read_form(request)).get("token").strip())
         if cookie is None:
             return _entering(web, "This address was used already, or is too old.")
