@@ -45,6 +45,7 @@ LONG = (
     "docs/test_snippets.py",
     "test_readme.py",
     "processes/",
+    "page/",
     "semantic/test_serve.py",
     "semantic/test_address_through_serve.py",
     "cli/",
@@ -55,6 +56,8 @@ LONG = (
     "soak/",
     "test_benchmarks.py",
 )
+# Fixtures that start processes, in folders where other tests start none.
+STARTERS = {"place", "new_home", "new_lasting_home"}
 # Files with long tests that share no fixture: each test can run in any process.
 INDEPENDENT = ("docs/test_snippets.py", "loop_steps/test_steps.py", "test_benchmarks.py", "test_readme.py")
 # Files with a slow parametrized fixture, and its parameters: the tests of one parameter run in the same process.
@@ -99,8 +102,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_fast(item: pytest.Item) -> bool:
     file = _file(item.nodeid)
-    starts_nothing = isinstance(item, pytest.Function) and "place" not in item.fixturenames
-    return _rank(file) == len(LONG) or (file.startswith("cli/") and starts_nothing)
+    starts_nothing = isinstance(item, pytest.Function) and not STARTERS & {*item.fixturenames}
+    return _rank(file) == len(LONG) or (file.startswith(("cli/", "page/")) and starts_nothing)
 
 
 def _group(nodeid: str) -> str:

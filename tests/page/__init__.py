@@ -1,0 +1,1 @@
+"""The page for people, in a real browser and by requests that no browser sends."""
