@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -70,14 +71,14 @@ def routes(web: Web) -> list[Route]:
             program=[*command_lines.full(command_lines.entry_of(config), _COLUMNS)],
             instructions=capabilities.instructions if capabilities is not None else "",
             era=capabilities.revision if capabilities is not None else "",
-            back=f"server?name={config.name}",
+            back=place_of(config.name),
         )
 
     async def parts(query: Mapping[str, str], session: Session) -> dict[str, Part]:
         config, row = _found(query)
         log, pages = await _log(config), facts.gateway.servers.catalog.pages
         listed = Same(pages.get((config.name, Kind.TOOLS))), Same(config)
-        write = partial(web.write, session=session, row=row, back=f"server?name={config.name}")
+        write = partial(web.write, session=session, row=row, back=place_of(config.name))
         return {
             "standing": Part(row, partial(write, "server_standing.html")),
             "log": Part(tuple(log), partial(write, "server_log.html", log=log)),
@@ -118,10 +119,15 @@ def routes(web: Web) -> list[Route]:
             tool_filters.switch(options, row.server, tool, is_on=is_on)
 
         said = await facts.edited(partial(carried_out, facts.config_path, edit))
-        return web.done(request, said, f"server?name={row.server}")
+        return web.done(request, said, place_of(row.server))
 
     web.views[VIEW] = parts
     return [web.get(VIEW, show), web.post("switch-tool", switch_tool)]
+
+
+def place_of(server: str) -> str:
+    """Return the path of the view of a server."""
+    return f"{VIEW}?{urlencode({'name': server})}"
 
 
 def last_lines(log: LogFile) -> list[Line]:

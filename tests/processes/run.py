@@ -58,7 +58,7 @@ class Run:
         self.others: list[Json] = []  # messages that are no answers, in order
         self.config = config
         self._options = options
-        self._environment = {
+        self.environment = {
             **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
             "HOME": str(folder),
             "XDG_CACHE_HOME": str(folder / "cache"),
@@ -80,7 +80,7 @@ class Run:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self._environment,
+            env=self.environment,
             cwd=self.folder,
         )
         assert self.process.stdout is not None
@@ -116,7 +116,7 @@ class Run:
         """Run a command in the same folder, as the same user."""
         command = [sys.executable, "-m", "search_mcp", *words]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, env=self._environment, cwd=self.folder
+            command, capture_output=True, text=True, timeout=SECONDS, env=self.environment, cwd=self.folder
         )
 
     # The client

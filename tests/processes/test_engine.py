@@ -436,7 +436,7 @@ def test_a_client_may_be_a_terminal(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "search_mcp", "serve", "--config", str(home.config)]
         pipe = subprocess.PIPE
         run = subprocess.Popen(
-            command, stdin=theirs, stdout=pipe, stderr=pipe, env=home.client()._environment, cwd=tmp_path
+            command, stdin=theirs, stdout=pipe, stderr=pipe, env=home.client().environment, cwd=tmp_path
         )
         with run:
             assert run.stdout is not None
@@ -462,7 +462,7 @@ def test_messages_may_come_from_a_file_and_answers_go_to_one(tmp_path: Path) -> 
                 command,
                 stdin=stdin,
                 stdout=stdout,
-                env=home.client()._environment,
+                env=home.client().environment,
                 cwd=tmp_path,
                 check=True,
                 timeout=SECONDS,

@@ -45,7 +45,7 @@ class Hostile:
     """A client without a relay."""
 
     def __init__(self, home: Home) -> None:
-        variables = home.client()._environment
+        variables = home.client().environment
         first = {"config": str(home.config), "folder": str(home.folder), "variables": variables}
         (path,) = home.sockets()
         place = Meeting(str(path.parent), path.stem)
