@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from search_mcp.cli import command_lines
-from search_mcp.cli.checks.notes import of_read_only
+from search_mcp.cli.checks.notes import of_failures, of_read_only
 from search_mcp.cli.counting import summary
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, command
@@ -98,6 +98,6 @@ def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, te
         for sentence in each.unmatched:
             terminal.paragraph(f"{each.standing.server}: {sentence}")
     if any(each.state is State.FAILED for each in found):
-        terminal.note(f"`{command(servers, 'check', 'NAME')}` shows the whole error output of a server.")
+        terminal.note(of_failures(servers))
     if any(each.standing.word == NOT_STARTED for each in found):
         terminal.note(f"`{command(servers, 'check')}` starts the servers that were not started.")

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from search_mcp.cli.checks.versions import unpinned
 from search_mcp.cli.counting import counted, enumerated
+from search_mcp.cli.problem import command
 from search_mcp.cli.session import Session
 from search_mcp.config.addresses import is_loopback
 from search_mcp.config.schema import EmbeddingsAddress, ServerConfig
@@ -54,3 +55,9 @@ def of_search(address: EmbeddingsAddress | None) -> Iterator[str]:
             f"Search by meaning sends the names and descriptions of your tools and skills, and every query, to {host} "
             f"({how})."
         )
+
+
+def of_failures(servers: Sequence[ServerConfig]) -> str:
+    """Say where more is to be seen of servers that failed."""
+    check, page = command(servers, "check", "NAME"), command(servers, "ui")
+    return f"The whole errors: `{check}`, or on a page: `{page}`."

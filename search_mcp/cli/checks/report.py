@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from search_mcp.catalog.remarks import ALREADY_SEEN
+from search_mcp.cli.checks import notes
 from search_mcp.cli.checks.findings import Examination, Finding, duration
 from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
-from search_mcp.cli.problem import command
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind, State
 
@@ -72,8 +72,7 @@ def _row(ready: Finding) -> Sequence[str]:
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     failed = [each for each in findings if each.status.state is State.FAILED and each.config.remote is None]
     if failed and not is_detailed:
-        check = command([each.config for each in failed], "check", "NAME")
-        yield f"`{check}` shows the whole error output of a server."
+        yield notes.of_failures([each.config for each in failed])
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
         yield f"Slow to start: {', '.join(slow)}; the first call to a server waits as long."
