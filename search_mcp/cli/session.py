@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
+import anyio.lowlevel
 
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pins import TrustStore
@@ -60,24 +61,25 @@ _PERSON = Person()
 class Session:
     """The servers of a configuration, cached or running, as a command uses them.
 
-    `left_alone` holds the status of servers that the command does not use.
+    `left_alone` holds the status of servers that the command does not use, `person` makes the calls.
     """
 
     def __init__(
         self,
         config: Config,
         gateway: Gateway,
-        cache: CommandCache,
-        left_alone: Mapping[str, Status],
+        cache: CommandCache | None = None,
+        left_alone: Mapping[str, Status] = MappingProxyType({}),
+        person: Person = _PERSON,
         *,
-        runs: bool,
+        runs: bool = False,
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
         self._is_settled = False
-        self._gateway = gateway
+        self._gateway, self._person = gateway, person
         self._cache = cache
-        self.audience = gateway.audience(_PERSON.viewer)
+        self.audience = gateway.audience(person.viewer)
 
     def read_cache(self) -> None:
         """Read the cached lists; start no server."""
@@ -114,10 +116,10 @@ class Session:
     @property
     def age_seconds(self) -> float | None:
         """Age of the oldest cached list in use; None if none is."""
-        return self._cache.age_seconds_used
+        return self._cache.age_seconds_used if self._cache is not None else None
 
     def shown_names(self) -> ShownNames:
-        return self._gateway.shown_names(Kind.TOOLS, _PERSON.viewer)
+        return self._gateway.shown_names(Kind.TOOLS, self._person.viewer)
 
     def find(self, name: str) -> Item | None:
         """Return the tool of a name, in any spelling."""
@@ -129,7 +131,7 @@ class Session:
 
     def instructions(self) -> str:
         """Return the instructions for a client."""
-        return self._gateway.instructions(_PERSON.viewer)
+        return self._gateway.instructions(self._person.viewer)
 
     def statuses(self) -> list[Status]:
         """Return the status of each server, in order of the configuration.
@@ -182,14 +184,14 @@ class Session:
     async def settle(self, kinds: Iterable[Kind]) -> None:
         """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
-            await answer(partial(self._gateway.merged_list, kind, _PERSON.viewer))
+            await answer(partial(self._gateway.merged_list, kind, self._person.viewer))
         self._is_settled = True
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
-        params = {"arguments": payload.encode(arguments)}
+        params, person = {"arguments": payload.encode(arguments)}, self._person
         return await outcome(
-            lambda reply: self._gateway.submit(Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report))
+            lambda reply: self._gateway.submit(Call(Action.CALL_TOOL, name, params, None, person, reply, report))
         )
 
     @property
@@ -202,7 +204,7 @@ class Session:
         await self._gateway.meanings.prepare()
         finder, ends = self.own_tools.finders[wanted.search_kind], time.monotonic() + MEANING_SECONDS
         while finder.advance():
-            pass
+            await anyio.lowlevel.checkpoint()  # the page is shown by a process that does other work, too
         query = wanted.query
         while finder.wants_meaning(query) and not self.meaning_problem and (left := ends - time.monotonic()) > 0:
             meaning: Meaning | None = await answer(partial(finder.ask, query, patience_seconds=left))

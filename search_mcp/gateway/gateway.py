@@ -39,7 +39,6 @@ from search_mcp.wire.pending import Pending
 if TYPE_CHECKING:
     from search_mcp.gateway.router import Router
     from search_mcp.usage.client_usage import ClientUsage
-    from search_mcp.usage.queue import UsageQueue
 
 log = logging.getLogger(__name__)
 
@@ -79,8 +78,8 @@ class Gateway:
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
         self._announced: set[Kind] = set()  # lists that a server announced as changed, until the client is notified
         self._is_change_due = False
-        self._usage_queue: UsageQueue | None = None
-        self._usage: ClientUsage | None = None  # since the first tool call
+        self.usage: ClientUsage | None = None
+        """The record of the tool calls, since the first one."""
         self.reconfigure(config)
 
     @contextlib.asynccontextmanager
@@ -200,7 +199,7 @@ class Gateway:
     def submit(self, call: Call) -> None:
         """Carry out a call at the server that owns its target; if no server owns it, answer at once."""
         is_recorded = call.action in _RECORDED and self.servers.settings.usage
-        usage = (self._usage or self._load_usage()) if is_recorded else None
+        usage = (self.usage or self._load_usage()) if is_recorded else None
         (usage or self._router).submit(call)
 
     def _load_usage(self) -> "ClientUsage | None":
@@ -210,16 +209,16 @@ class Gateway:
             from search_mcp.usage.client_usage import ClientUsage
             from search_mcp.usage.queue import UsageQueue
 
-            self._usage_queue = UsageQueue(path, there.file_queue, self.later, there.clock, there.wall_clock)
-            self._usage = ClientUsage(self._usage_queue, self._router.submit)
-        return self._usage
+            queue = UsageQueue(path, there.file_queue, self.later, there.clock, there.wall_clock)
+            self.usage = ClientUsage(queue, self._router.submit)
+        return self.usage
 
     def _finish_usage(self) -> None:
         """Record the last tool calls, and those that became tasks whose outcome was never read."""
-        if self._usage is not None and self.servers.settings.usage:
-            self._usage.close()
-        if self._usage_queue is not None:
-            self._usage_queue.flush()
+        if self.usage is not None and self.servers.settings.usage:
+            self.usage.close()
+        if self.usage is not None:
+            self.usage.queue.flush()
 
     def merged_list(
         self, kind: Kind, viewer: Viewer, reply: Pending[Listing | WireError], *, hears_news: bool = False
@@ -292,8 +291,8 @@ class Gateway:
         if isinstance(news, ElicitationComplete):
             params = renamed(params, partial(self.elicitation_id_for_client, server))
         params = self.state.tasks.translate(server, params)
-        if isinstance(news, TaskChanged) and self._usage is not None:
-            self._usage.on_task_news(params)
+        if isinstance(news, TaskChanged) and self.usage is not None:
+            self.usage.on_task_news(params)
         self._tell_front(news if params is news.params else structs.replace(news, params=params))
 
     def _on_change(self) -> None:

@@ -27,13 +27,13 @@ class ClientUsage:
     """The calls of one client."""
 
     def __init__(self, usage_queue: UsageQueue, submit: Callable[[Call], None]) -> None:
-        self._queue, self._submit = usage_queue, submit
+        self.queue, self._submit = usage_queue, submit
         self._tasks: dict[str, EndedCall] = {}  # the calls that made them, by the client's id
 
     def submit(self, call: Call) -> None:
         """Carry out a call, and record it if it is a tool call; the outcome of a task ends the call that made it."""
         if call.action is Action.CALL_TOOL:
-            call.reply.ends.append(partial(self._on_end, call, self._queue.clock()))
+            call.reply.ends.append(partial(self._on_end, call, self.queue.clock()))
         elif call.target in self._tasks:
             call.reply.ends.append(partial(self._read_ending, call.action, call.target))
         self._submit(call)
@@ -52,7 +52,7 @@ class ClientUsage:
             return
         how: Outcome | Ending = CANCELLED if outcome is None else outcome
         arguments = call.params.get("arguments")
-        ended = EndedCall(call.caller, call.reply.tool, arguments, started, self._queue.clock(), how)
+        ended = EndedCall(call.caller, call.reply.tool, arguments, started, self.queue.clock(), how)
         if isinstance(outcome, Result) and ("task" in call.params or outcome.type != "complete"):
             try:
                 task = task_in(outcome)
@@ -62,7 +62,7 @@ class ClientUsage:
             if task is not None:
                 self._keep(task, ended)
                 return
-        self._queue.add(ended)
+        self.queue.add(ended)
 
     # Tasks
 
@@ -74,7 +74,7 @@ class ClientUsage:
         self._tasks[task] = replace(call, arguments=given)
 
     def _end_task(self, task: str, outcome: Outcome | Ending) -> None:
-        self._queue.add(replace(self._tasks.pop(task), ended=self._queue.clock(), outcome=outcome))
+        self.queue.add(replace(self._tasks.pop(task), ended=self.queue.clock(), outcome=outcome))
 
     def on_task_news(self, params: Fields) -> None:
         """Read the outcome of a task from a notification."""

@@ -61,8 +61,12 @@ class UsageQueue:
         if not self._is_due:
             self._is_due = True
             self._later(RETRY_SECONDS if self._is_locked else WAIT_SECONDS, self.flush)
-        is_much = len(self._waiting) >= MANY or self._held > MOST_HELD_BYTES // 2
-        if is_much and not self._is_queued and not self._is_locked:
+        if len(self._waiting) >= MANY or self._held > MOST_HELD_BYTES // 2:
+            self.hasten()
+
+    def hasten(self) -> None:
+        """Have the calls that wait written now, unless the file was locked a moment ago."""
+        if self._waiting and not self._is_queued and not self._is_locked:
             self._queue()
 
     def flush(self) -> None:

@@ -232,6 +232,20 @@ def calls_since(database: sqlite3.Connection, since: float) -> Iterable[Row]:
     return rows
 
 
+def last_calls(path: Path, most: int) -> list[Row]:
+    """Return the calls that were recorded last, the latest first.
+
+    Raises:
+        LaterFormatError, sqlite3.Error: the file cannot be read.
+    """
+    with reading(path) as database:
+        if database is None:
+            return []
+        # By their numbers, which are an index: the clients of a file write in turn, so they are nearly in order.
+        found = database.execute(f"SELECT {_COLUMNS} FROM calls ORDER BY rowid DESC LIMIT ?", (most,))
+        return sorted(found, key=lambda call: -call[0])
+
+
 def largest_results(path: Path, since: float) -> list[Largest]:
     """Return the largest result of each tool and client since a time, the largest first.
 

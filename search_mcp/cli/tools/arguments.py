@@ -20,6 +20,8 @@ _WORD = re.compile(r"(?P<key>[^=]+?)(?P<json>:)?=(?P<text>.*)", re.DOTALL)
 _NEWLINES = str.maketrans("\r\n", "  ")
 _INTEGER = re.compile(r"-?\d+")
 _WRITTEN = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "null"}
+_DEEPEST = 5
+"""Levels of references and choices that are followed."""
 _COMPOSITE = {"array": "'[...]'", "object": "'{...}'"}
 
 
@@ -43,7 +45,7 @@ def read(words: Sequence[str], read_stdin: Callable[[], str]) -> tuple[Fields, l
         raise Misuse("there is more than one JSON object", "put all arguments into one")
     given: Fields = {}
     for word in objects:
-        given = _read_object(read_stdin(), "stdin") if word == "-" else _read_object(word, "'{...}'")
+        given = read_object(read_stdin(), "stdin") if word == "-" else read_object(word, "'{...}'")
     return given, _read_words([word for word in words if word not in objects])
 
 
@@ -58,18 +60,28 @@ def _read_words(words: Sequence[str]) -> list[Word]:
         if key in read:
             raise Misuse(f"{key!r} is given twice", "write a list as " + f"{key}:='[...]'")
         if is_json:
-            _check_json(text, f"the value of {key!r}")
+            check_json(text, f"the value of {key!r}")
         read[key] = Word(key, text, is_json)
     return list(read.values())
 
 
-def _read_object(text: str, source: str) -> Fields:
-    if not isinstance(_check_json(text, source), dict):
+def read_object(text: str, source: str) -> Fields:
+    """Read a JSON object, whose origin is named in errors.
+
+    Raises:
+        Misuse: it is something else.
+    """
+    if not isinstance(check_json(text, source), dict):
         raise Misuse(f"{source} is not a JSON object", """write '{"key": "value"}'""")
     return payload.fields(_raw(text))
 
 
-def _check_json(text: str, what: str) -> Any:
+def check_json(text: str, what: str) -> Any:
+    """Decode JSON, which is named in errors.
+
+    Raises:
+        Misuse: it is not JSON.
+    """
     try:
         text.encode()
         return json.loads(text, parse_constant=_refuse_constant)
@@ -92,7 +104,7 @@ def fit(words: Sequence[Word], schema: Mapping[str, Any], usage: str) -> Fields:
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     return {
-        word.key: _raw(word.text) if word.is_json else _converted(word, _types(known.get(word.key), schema), usage)
+        word.key: _raw(word.text) if word.is_json else _converted(word, types_of(known.get(word.key), schema), usage)
         for word in words
     }
 
@@ -162,18 +174,30 @@ def _misfit(word: Word, types: set[str], usage: str) -> Misuse:
     return Misuse(f"{word.key!r} must be {wanted or 'null'}, not {word.text!r}", f"the signature is {usage}")
 
 
-def _types(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:
-    """Return the JSON types that a schema allows; empty if it does not restrict them."""
-    if not isinstance(schema, dict) or depth > 5:
+def types_of(schema: Any, root: Mapping[str, Any]) -> set[str]:
+    """Return the JSON types that a part of a schema allows; empty if it does not restrict them."""
+    return _types(schema, root, {}, 0)
+
+
+def _types(schema: Any, root: Mapping[str, Any], known: dict[int, set[str]], depth: int) -> set[str]:
+    """Return the same; `known` has the parts that were read before, because references may repeat them endlessly."""
+    if not isinstance(schema, dict) or depth > _DEEPEST:
         return set()
+    if id(schema) not in known:
+        known[id(schema)] = set()  # while it is read: one that refers to itself restricts nothing
+        known[id(schema)] = _read_types(schema, root, known, depth + 1)
+    return known[id(schema)]
+
+
+def _read_types(schema: Mapping[str, Any], root: Mapping[str, Any], known: dict[int, set[str]], depth: int) -> set[str]:
     if isinstance(schema.get("$ref"), str):
-        return _types(schemas.referenced(schema["$ref"], root), root, depth + 1)
+        return _types(schemas.referenced(schema["$ref"], root), root, known, depth)
     named = schema.get("type")
     if named is not None:
         return {each for each in (named if isinstance(named, list) else [named]) if isinstance(each, str)}
     for keyword in ("anyOf", "oneOf"):
         if isinstance(schema.get(keyword), list):
-            choices = [_types(each, root, depth + 1) for each in schema[keyword]]
+            choices = [_types(each, root, known, depth) for each in schema[keyword]]
             return set().union(*choices) if all(choices) else set()
     values = schema.get("enum")
     return {_TYPE_NAMES[type(value)] for value in values} if isinstance(values, list) else set()

@@ -146,11 +146,11 @@ def show_definition(tool: Described, terminal: Terminal) -> None:
     if description:
         terminal.text("")
         terminal.paragraph(description, indent=2)
-    parameters = _parameters(tool.input_schema)
-    result = _parameters(payload.value(tool.definition.get("outputSchema", structs.EMPTY)) or {})
-    _show_fields("Parameters", parameters, terminal)
+    given = parameters(tool.input_schema)
+    result = parameters(payload.value(tool.definition.get("outputSchema", structs.EMPTY)) or {})
+    _show_fields("Parameters", given, terminal)
     _show_fields("Result", result, terminal)
-    fields = [text for key, kind, _, about in (*parameters, *result) for text in (key, kind, about)]
+    fields = [text for key, kind, _, about in (*given, *result) for text in (key, kind, about)]
     shown = [heading, description, *fields]
     _show_others(list(other_texts(tool.definition, shown)), terminal)
     if not tool.withheld:
@@ -185,7 +185,7 @@ def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
 
 def example(tool: Described) -> str:
     """Write the command that calls a tool, with placeholders for its required arguments."""
-    required = [f"{key}=..." for key, _, is_required, _ in _parameters(tool.input_schema) if is_required]
+    required = [f"{key}=..." for key, _, is_required, _ in parameters(tool.input_schema) if is_required]
     return " ".join(["search-mcp call", tool.name, *map(shlex.quote, required)])
 
 
@@ -204,7 +204,7 @@ def _hints(tool: Described) -> str:
     return ", ".join(parts)
 
 
-def _parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
+def parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
     """Return name, type, whether it is required, and description of each parameter; required ones first."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):

@@ -1,13 +1,10 @@
 """`call`: the result of a tool, for a person or a file.
 
-Decides how each kind of content is shown, and what is saved. Binary data is never written to a terminal.
+Decides what is saved. Binary data is never written to a terminal.
 """
 
-import base64
-import binascii
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +13,6 @@ import typer
 
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, output
-from search_mcp.cli.cleaning import one_line
 from search_mcp.cli.command_cache import CachedEras
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
@@ -25,6 +21,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.tools import engine_calls
 from search_mcp.cli.tools.arguments import Word, fit, read, refuse_unknown
 from search_mcp.cli.tools.description import described
+from search_mcp.cli.tools.results import NO_CONTENT, NO_MESSAGE, Content, ToolResult, read_result, size_of
 from search_mcp.config.schema import Config
 from search_mcp.model.calls import InputRequired, Outcome
 from search_mcp.model.names import Kind
@@ -72,19 +69,29 @@ def call(
         outcome = _through_engine(options, needed, name, given, words)
     if outcome is None:
         outcome = run(needed, options.profile, CachedEras, partial(_invoke, name, given, words, screen))
-    if isinstance(outcome, WireError):
-        if options.as_json:
-            screen.json({"error": outcome.error_object()})
-        raise of_call(outcome, name, loaded.servers)
-    if isinstance(outcome, InputRequired):
-        raise Problem(f"{name} asks the user a question, which works only in an AI client", "call it from there")
-    body = payload.encode(outcome.body)
+    if isinstance(outcome, WireError) and options.as_json:
+        screen.json({"error": outcome.error_object()})
+    body = body_of(outcome, name, loaded)
     if not options.as_json:
         return show(body, target, screen)
     screen.raw_json(body)
+    result = read_result(body)
     if target is not None:
-        save(body, target, screen)
-    return WRONG if is_error(body) else FINE
+        save(result, target, screen)
+    return WRONG if result.is_error else FINE
+
+
+def body_of(outcome: Outcome, name: str, config: Config) -> Raw:
+    """Return the body of a result.
+
+    Raises:
+        Problem: the outcome is no result.
+    """
+    if isinstance(outcome, WireError):
+        raise of_call(outcome, name, config.servers)
+    if isinstance(outcome, InputRequired):
+        raise Problem(f"{name} asks the user a question, which works only in an AI client", "call it from there")
+    return payload.encode(outcome.body)
 
 
 def _through_engine(
@@ -100,7 +107,7 @@ def _through_engine(
     if item is None or joined is None:
         return None
     client = engine_calls.Client(joined, item.server, config.settings.max_message_bytes)
-    arguments = _fitted(name, given, words, item.input_schema)
+    arguments = fitted(name, given, words, item.input_schema)
     outcome = run_alone(lambda: _showing_progress(partial(client.call, item.name), name, arguments, options.screen))
     # The engine's words are for a model: this command tries itself, and says the reason to a person.
     return None if engine_calls.did_not_run(outcome) else outcome
@@ -115,13 +122,13 @@ async def _invoke(name: str, given: Fields, words: Sequence[Word], screen: Termi
     with screen.progress(session.awaited):
         await session.settle([Kind.TOOLS])
     tool = described(session, name)
-    arguments = _fitted(name, given, words, tool.input_schema if tool is not None else {})
+    arguments = fitted(name, given, words, tool.input_schema if tool is not None else {})
     call = partial(session.call, tool.name if tool is not None else name)
     return await _showing_progress(call, name, arguments, screen)
 
 
-def _fitted(name: str, given: Fields, words: Sequence[Word], schema: Any) -> Fields:
-    """Convert the arguments to the types in the tool's schema.
+def fitted(name: str, given: Fields, words: Sequence[Word], schema: Any) -> Fields:
+    """Convert the arguments of a tool to the types in the tool's schema.
 
     Raises:
         Misuse: one does not fit.
@@ -154,92 +161,38 @@ def _progress(fields: Mapping[str, Any]) -> str:
     return f"{amount} {message}" if isinstance(message, str) and message else amount
 
 
-@dataclass(frozen=True)
-class Content:
-    """One part of a result: a text, or binary data with a text about it."""
-
-    text: str
-    data: bytes | None = None
-
-
 def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
     """Show a result to a person, or save it; returns the exit code."""
-    fields = payload.object_or_empty(body)
-    parts = _contents(fields)
-    if is_error(body):
-        terminal.error("\n".join(part.text for part in parts) or "the tool failed without a message")
+    result = read_result(body)
+    if result.is_error:
+        terminal.error("\n".join(map(_written, result.parts)) or NO_MESSAGE)
         return WRONG
-    shown = parts
+    shown = result.parts
     if target is not None:
-        save(body, target, terminal)
-        shown = [part for part in parts if part.data is None] if _bytes_in(parts) else []
+        save(result, target, terminal)
+        shown = [part for part in shown if part.data is None] if result.pieces else []
     for part in shown:
-        terminal.text(part.text)
-    if target is None and "structuredContent" in fields and len(_bytes_in(parts)) == len(parts):
-        terminal.json(fields["structuredContent"])
-    elif target is None and not parts:
-        terminal.note("The tool returned no content.")
+        terminal.text(_written(part))
+    if target is None and result.shown_structured is not None:
+        terminal.json(result.shown_structured)
+    elif target is None and not result.parts:
+        terminal.note(NO_CONTENT)
     return FINE
 
 
-def is_error(body: Raw) -> bool:
-    return payload.value(payload.object_or_empty(body).get("isError", Raw(b"false"))) is True
+def _written(part: Content) -> str:
+    return part.text if part.data is None else f"[{part.text}; save it with --output PATH]"
 
 
-def save(body: Raw, target: Path, terminal: Terminal) -> None:
+def save(result: ToolResult, target: Path, terminal: Terminal) -> None:
     """Write the images and other binary data of a result into files; without any, its text.
 
     Raises:
         Problem: a file cannot be written.
     """
-    fields = payload.object_or_empty(body)
-    parts = _contents(fields)
-    text = "\n".join(part.text for part in parts).encode("utf-8", "replace")
-    pieces = _bytes_in(parts) or [text if parts else bytes(fields.get("structuredContent", b""))]
+    text = "\n".join(map(_written, result.parts)).encode("utf-8", "replace")
+    pieces = result.pieces or [text if result.parts else bytes(result.structured or b"")]
     for number, piece in enumerate(pieces, 1):
         path = target if number == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")
         output.write(path, piece)
-        terminal.note(f"{path}: {_size(len(piece))} saved")
-
-
-def _bytes_in(parts: Sequence[Content]) -> list[bytes]:
-    return [part.data for part in parts if part.data is not None]
-
-
-def _contents(result: Fields) -> list[Content]:
-    blocks = payload.value(result.get("content", Raw(b"[]")))
-    return [_content(block) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-
-
-def _content(block: Mapping[str, Any]) -> Content:
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return Content(text)
-        case {"type": "image" | "audio" as kind, "data": str(data)}:
-            return _binary(kind, block.get("mimeType"), data)
-        case {"type": "resource", "resource": {"text": str(text)}}:
-            return Content(text)
-        case {"type": "resource", "resource": {"blob": str(data)} as resource}:
-            return _binary(f"resource {resource.get('uri', '')}", resource.get("mimeType"), data)
-        case {"type": "resource_link", "uri": uri}:
-            return Content(f"[resource {uri}{_in_brackets(block.get('title') or block.get('name'))}]")
-    return Content(payload.encode_text(block))
-
-
-def _binary(what: str, mime_type: object, data: str) -> Content:
-    try:
-        decoded = base64.b64decode(data)
-    except (binascii.Error, ValueError):
-        return Content(f"[{what}: its data is not base64]")
-    about = one_line(f"{what}{_in_brackets(mime_type)}")
-    return Content(f"[{about}, {_size(len(decoded))}; save it with --output PATH]", decoded)
-
-
-def _in_brackets(detail: object) -> str:
-    return f" ({detail})" if detail else ""
-
-
-def _size(count: int) -> str:
-    if count < 1000:
-        return f"{count} bytes"
-    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+        terminal.note(f"{path}: {size_of(piece)} saved")

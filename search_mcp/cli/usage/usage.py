@@ -5,7 +5,7 @@ Decides the columns, and which servers are reported as never used. Nothing is st
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,16 +19,20 @@ from search_mcp.cli.problem import FINE, Problem, command
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage import plot, report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
 from search_mcp.times import iso
 from search_mcp.usage.store import DAY_SECONDS, KEPT_DAYS, LaterFormatError, delete, largest_results
 
-_NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
+NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
 _USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
-_HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
+HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
+LEGEND = (
+    "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
+    f"Out: of the results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a result."
+)
 
 
 @takes("config", "as_json", "debug")
@@ -71,7 +75,7 @@ def usage(
         found = report.read(path, since, by)
         seen = largest_results(path, since) if config is not None else ()
     except (sqlite3.Error, LaterFormatError) as exc:
-        raise Problem(f"{path} cannot be read: {exc}", _remedy(exc)) from exc
+        raise unreadable(path, exc) from exc
     long_results = [each.text for each in fitness.of_usage(seen, config.servers)] if config is not None else []
     if options.as_json:
         screen.json(as_json(found, by, days, path, config, long_results))
@@ -81,6 +85,11 @@ def usage(
         output.write(picture, plot.drawn(found.days).encode())
         screen.note(f"{picture}: saved")
     return FINE
+
+
+def unreadable(path: Path, exc: Exception) -> Problem:
+    """Build the error about a record that cannot be read."""
+    return Problem(f"{path} cannot be read: {exc}", _remedy(exc))
 
 
 def _remedy(exc: Exception) -> str:
@@ -101,11 +110,11 @@ def _clear(path: Path, screen: Terminal) -> int:
     return FINE
 
 
-def never_used(found: Report, config: Config | None) -> list[str]:
+def never_used(found: Report, servers: Iterable[ServerConfig]) -> list[str]:
     """Return the enabled servers without a call in the period; none if it has no calls at all."""
-    if config is None or not found.total.count:
+    if not found.total.count:
         return []
-    return [each.name for each in config.servers if each.enabled and each.name not in found.servers]
+    return [each.name for each in servers if each.enabled and each.name not in found.servers]
 
 
 def as_json(
@@ -121,7 +130,7 @@ def as_json(
         "clients": found.clients,
         "total": found.total.as_json(),
         "rows": [each.as_json() for each in found.rows],
-        "neverUsed": never_used(found, config),
+        "neverUsed": never_used(found, config.servers if config is not None else ()),
         "longResults": [*long_results],
     }
 
@@ -137,38 +146,39 @@ def show(
 ) -> None:
     """Show the report as a table."""
     if not found.total.count:
-        terminal.text(f"No tool call was recorded in {_period(days)}.")
+        terminal.text(headline(found, days))
     else:
-        terminal.paragraph(_headline(found, days))
+        terminal.paragraph(headline(found, days))
         terminal.text("")
-        headings = (*_NUMBERS, _HEADINGS[by])  # a long name is wrapped in the last column
-        terminal.table(headings, [_row(each) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
+        headings = (*NUMBERS, HEADINGS[by])  # a long name is wrapped in the last column
+        rows = [(*numbers(each), each.name) for each in found.rows]
+        terminal.table(headings, rows, NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
-        terminal.paragraph(
-            "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
-            "Out: of the results, as JSON. Tokens are an estimate: "
-            f"one for {CHARACTERS_A_TOKEN} characters of a result.",
-            style="dim",
-        )
+        terminal.paragraph(LEGEND, style="dim")
     for each in long_results:
         terminal.text("")
         terminal.paragraph(f"{each}.")
-    if config is not None and (unused := never_used(found, config)):
+    if config is not None and (unused := never_used(found, config.servers)):
         _show_unused(unused, config, days, terminal)
     terminal.text("")
-    if config is not None and not config.settings.usage:
-        earlier = f" Earlier ones are in {path}." if path.exists() else ""
-        terminal.paragraph(f'Calls are not recorded now ("usage": false).{earlier}', style="dim")
-    else:
-        terminal.paragraph(
-            f'Recorded for {KEPT_DAYS} days, without arguments and results, in {path}; "usage": false in the settings '
-            "switches this off.",
-            style="dim",
-        )
+    terminal.paragraph(recording(path, is_on=config is None or config.settings.usage), style="dim")
 
 
-def _headline(found: Report, days: int) -> str:
+def recording(path: Path, *, is_on: bool) -> str:
+    """Say whether calls are recorded, and where; may block."""
+    if not is_on:
+        return f'Calls are not recorded now ("usage": false).{f" Earlier ones are in {path}." if path.exists() else ""}'
+    return (
+        f'Recorded for {KEPT_DAYS} days, without arguments and results, in {path}; "usage": false in the settings '
+        "switches this off."
+    )
+
+
+def headline(found: Report, days: int) -> str:
+    """Count the calls of the period."""
     total = found.total
+    if not total.count:
+        return f"No tool call was recorded in {_period(days)}."
     date = time.strftime("%Y-%m-%d", time.localtime(found.since))
     errors = f", {counted(total.errors, 'error')}" if total.errors else ""
     return (
@@ -191,7 +201,8 @@ def _show_unused(unused: Sequence[str], config: Config, days: int, terminal: Ter
     terminal.command_line(command(config.servers, "disable", *unused))
 
 
-def _row(calls: Calls) -> Sequence[str]:
+def numbers(calls: Calls) -> Sequence[str]:
+    """Write the columns `NUMBERS`."""
     return (
         f"{calls.count:,}",
         f"{calls.errors:,}" if calls.errors else "",
@@ -200,7 +211,6 @@ def _row(calls: Calls) -> Sequence[str]:
         size(calls.characters_in),
         size(calls.characters_out),
         f"~{size(calls.tokens_out)}",
-        calls.name,
     )
 
 
