@@ -10,6 +10,7 @@ import anyio
 
 from search_mcp.background import run_in_thread
 from search_mcp.cli.problem import Problem
+from search_mcp.config.schema import Config
 from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING
@@ -34,6 +35,11 @@ class PageGateway(Gateway):
 
     looked = anyio.Event()
     """Is set when the configuration file was read again."""
+    config: Config
+
+    def reconfigure(self, config: Config) -> None:
+        self.config = config
+        super().reconfigure(config)
 
     def note_broken_edit(self, error: str | None) -> None:
         super().note_broken_edit(error)

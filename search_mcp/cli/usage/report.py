@@ -157,9 +157,13 @@ def _subject(by: By, client: str, server: str, tool: str, date: datetime.date) -
             known = server or (OURS if tool else UNKNOWN_TOOL)
             return known, known, {"server": server or None}
         case By.TOOL:
-            shown = tool or UNKNOWN_TOOL
-            name = f"{server}.{shown}" if server else shown
-            return (server, tool), name, {"server": server or None, "tool": tool or None}
+            return (server, tool), full_name(server, tool), {"server": server or None, "tool": tool or None}
+
+
+def full_name(server: str, tool: str) -> str:
+    """Return the name under which a tool is shown; ours have no server, and a tool may be unknown."""
+    shown = tool or UNKNOWN_TOOL
+    return f"{server}.{shown}" if server else shown
 
 
 def _without_gaps(days: dict[object, Calls]) -> list[Calls]:

@@ -83,22 +83,42 @@ function connect() {
   timer = setTimeout(lose, SILENCE);
 }
 
+/** Show the button that stops waiting for the answer to a form, if it has one. */
+function stopper(form) {
+  const stopping = new AbortController();
+  const button = form.querySelector("[data-stopped]");
+  const end = () => button?.setAttribute("hidden", "");
+  if (button) {
+    const answer = document.getElementById("answer");
+    answer.textContent = "";
+    button.removeAttribute("hidden");
+    button.onclick = () => {
+      stopping.abort();
+      answer.textContent = button.dataset.stopped;
+    };
+  }
+  return { signal: stopping.signal, end };
+}
+
 /** Send a form, and show the view that answers it. */
 async function send(form, button) {
+  if (form.getAttribute("aria-busy")) return; // it is being carried out
   const fields = new URLSearchParams(new FormData(form, button));
   const main = document.getElementById("main");
   const place = pathOf(button ?? form, main);
-  button?.setAttribute("aria-busy", "true");
+  const stop = stopper(form);
+  form.setAttribute("aria-busy", "true");
   let answer;
   try {
     answer = form.method === "get"
-      ? await fetch(`${form.action}?${fields}`)
-      : await fetch(form.action, { method: "POST", body: fields });
+      ? await fetch(`${form.action}?${fields}`, stop)
+      : await fetch(form.action, { method: "POST", body: fields, ...stop });
   } catch {
-    lose();
+    if (!stop.signal.aborted) lose();
     return;
   } finally {
-    button?.removeAttribute("aria-busy");
+    form.removeAttribute("aria-busy");
+    stop.end();
   }
   if (answer.status === 401 || answer.status === 403) {
     location.reload();
