@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -16,7 +17,8 @@ from search_mcp.background import run_in_thread
 from search_mcp.cli.checks import fitness
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.usage import report, usage
-from search_mcp.cli.usage.report import By, Report
+from search_mcp.cli.usage.report import By, Calls, Report
+from search_mcp.config.schema import ServerConfig
 from search_mcp.folders import usage_file
 from search_mcp.page.facts import Facts
 from search_mcp.usage.ended_calls import Row
@@ -24,20 +26,38 @@ from search_mcp.usage.store import DAY_SECONDS, LaterFormatError, largest_result
 
 MOST_CALLS = 50
 """Last calls that are read."""
+MOST_ROWS = 100
+"""Rows of the sums that are shown, those with the most calls."""
 SHARE = 0.05
 """Most of the time that is spent on one summary while calls go on."""
 
 T = TypeVar("T")
 Choice: TypeAlias = tuple[By, int]
 """What is summed up, and the number of days."""
+Cells: TypeAlias = tuple[str, ...]
+"""A name, and the numbers about it."""
 _Stamp: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Summary:
-    """The calls of a period, summed up."""
+class Bar:
+    """One day of the chart."""
 
+    day: str
+    calls: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The calls of a period, summed up and written."""
+
+    choice: Choice
     found: Report
+    headline: str
+    rows: Sequence[Cells]
+    days: Sequence[Cells]
+    bars: Sequence[Bar]
     long_results: Sequence[str]
     stamp: _Stamp
     next_at: float
@@ -76,31 +96,27 @@ class Record:
         return self._calls
 
     async def summary(self, choice: Choice) -> Summary:
-        """Sum up the calls of a period.
+        """Sum up the calls of a period, unless that was just done.
 
         Raises:
             Problem: the record cannot be read.
         """
-        by, days = choice
-
-        def sum_up() -> Summary:
-            began, stamp, since = time.monotonic(), _stamp_of(self.path), time.time() - days * DAY_SECONDS
-            found, largest = report.read(self.path, since, by), largest_results(self.path, since)
-            remarks = [each.text for each in fitness.of_usage(largest, self._facts.gateway.config.servers)]
-            ended = time.monotonic()
-            return Summary(found, remarks, stamp, ended + (ended - began) / SHARE)
-
-        made = self._summaries[choice] = await self._apart(sum_up)
+        known, servers = self._summaries.get(choice), self._facts.gateway.config.servers
+        if known is not None and not self._is_old(known):
+            return known
+        made = self._summaries[choice] = await self._apart(partial(_summed_up, self.path, choice, servers))
         return made
 
     def last_summary(self, choice: Choice) -> Summary | None:
         """Return the last sums; if there are other calls now, they are made again, but not all the time."""
         known = self._summaries.get(choice)
-        is_due = known is None or (known.stamp != self._stamp and time.monotonic() > known.next_at)
-        if is_due and choice not in self._being_made:
+        if (known is None or self._is_old(known)) and choice not in self._being_made:
             self._being_made.add(choice)
             self._facts.tasks.start_soon(self._sum_up, choice)
         return known
+
+    def _is_old(self, known: Summary) -> bool:
+        return known.stamp != self._stamp and time.monotonic() > known.next_at
 
     async def _sum_up(self, choice: Choice) -> None:
         with contextlib.suppress(Problem):  # it is shown in the place of the last calls
@@ -112,6 +128,35 @@ class Record:
             return await run_in_thread(read)
         except (sqlite3.Error, LaterFormatError) as exc:
             raise usage.unreadable(self.path, exc) from exc
+
+
+def _summed_up(path: Path, choice: Choice, servers: Sequence[ServerConfig]) -> Summary:
+    """Sum up the calls of a period; this may take seconds."""
+    began, stamp, (by, days) = time.monotonic(), _stamp_of(path), choice
+    since = time.time() - days * DAY_SECONDS
+    found, largest = report.read(path, since, by), largest_results(path, since)
+    return Summary(
+        choice,
+        found,
+        usage.headline(found, days),
+        list(map(_cells, found.rows[:MOST_ROWS])),
+        [_cells(each) for each in reversed(found.days) if each.count],
+        _bars(found, days),
+        [each.text for each in fitness.of_usage(largest, servers)],
+        stamp,
+        (ended := time.monotonic()) + (ended - began) / SHARE,
+    )
+
+
+def _cells(calls: Calls) -> Cells:
+    return (calls.name, *usage.numbers(calls))
+
+
+def _bars(found: Report, days: int) -> list[Bar]:
+    """Return the days of a period up to today; the first is a part of a day."""
+    known, today = {each.name: each for each in found.days}, datetime.date.today()
+    names = [(today - datetime.timedelta(back)).isoformat() for back in range(days, -1, -1)]
+    return [Bar(name, each.count, each.errors) for name in names for each in [known.get(name) or Calls(name, {})]]
 
 
 def _stamp_of(path: Path) -> _Stamp:

@@ -25,6 +25,7 @@ from search_mcp.cli.tools.description import Described, descriptions
 from search_mcp.cli.tools.invocation import body_of, fitted
 from search_mcp.cli.usage.usage import duration
 from search_mcp.gateway.person import OPENING
+from search_mcp.model.sentences import cut
 from search_mcp.own_tools.own_tools import NOTHING_CLEAR
 from search_mcp.own_tools.wanted import Wanted
 from search_mcp.page import door
@@ -36,10 +37,12 @@ from search_mcp.search.highlights import spans
 from search_mcp.wire import payload
 
 VIEW = "try"
-MOST_FOUND = 20
+MOST_FOUND = 10
 """Results of a search."""
 MOST_LISTED, LEAST_LISTED = 200, 3
 """Tools that are listed without a search: of all servers together, and of each of very many."""
+LONGEST_ABOUT = 5_000
+"""Characters of a description that are shown above the form; the view of the server has all."""
 
 Pieces = Sequence[tuple[str, bool]]
 """The parts of a text, each with whether it matched the query."""
@@ -143,7 +146,7 @@ class Trying:
             query="",
             server="",
             tool=tool,
-            about=payload.string(tool.definition.get("description")) or "",
+            about=cut(payload.string(tool.definition.get("description")) or "", LONGEST_ABOUT),
             is_read_only=declares_read_only(tool.definition),
             shown=await run_in_thread(partial(form_for, tool.input_schema)),
             form=form,
@@ -160,6 +163,7 @@ class Trying:
             answer = await self._answer(request, form, session, tool)
         except Problem as exc:
             answer = refused(exc)
+        self._facts.forget()
         return await self._form_page(request, tool, form, replace(answer, notes=[*answer.notes, *visitor.notes()]))
 
     async def _answer(self, request: Request, form: Form, session: Session, tool: Described) -> Answer:

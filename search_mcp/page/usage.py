@@ -1,8 +1,6 @@
 """The view of the recorded calls: the last ones as they end, and sums by day, tool, server and client."""
 
-import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,7 +11,7 @@ from starlette.routing import Route
 from search_mcp.background import run_in_thread
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.usage import report, usage
-from search_mcp.cli.usage.report import By, Calls, Report
+from search_mcp.cli.usage.report import By
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part, Same
 from search_mcp.page.record import Choice, Record, Summary
@@ -26,17 +24,6 @@ SUBJECTS = (By.TOOL, By.SERVER, By.CLIENT)
 PERIODS = (1, 7, 30, 90)
 """Days to choose from."""
 USUAL = (By.TOOL, 30)
-MOST_ROWS = 200
-"""Rows of the sums that are shown, those with the most calls."""
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One day of the chart."""
-
-    day: str
-    calls: int
-    errors: int
 
 
 def routes(web: Web) -> list[Route]:
@@ -48,9 +35,9 @@ def routes(web: Web) -> list[Route]:
         record.hasten()
         given: dict[str, Any] = {"choice": choice, "subjects": SUBJECTS, "periods": PERIODS, "is_on": settings.usage}
         try:
-            given |= {**last(await record.calls()), **sums(choice, await record.summary(choice))}
+            given |= {**last(await record.calls()), **sums(await record.summary(choice))}
         except Problem as exc:
-            given |= {**last([], str(exc)), "found": None}
+            given |= {**last([], str(exc)), "sums": None}
         recording = await run_in_thread(partial(usage.recording, record.path, is_on=settings.usage))
         return web.show(request, "usage.html", VIEW, recording=recording, **given)
 
@@ -66,24 +53,16 @@ def routes(web: Web) -> list[Route]:
         shown = {"calls": Part(Same(calls), lambda: web.write("usage_calls.html", session, **last(calls)))}
         if summary is not None:
             key = Same(summary), Same(config)
-            shown["sums"] = Part(key, lambda: web.write("usage_sums.html", session, **sums(choice, summary)))
+            shown["sums"] = Part(key, lambda: web.write("usage_sums.html", session, **sums(summary)))
         return shown
 
-    def sums(choice: Choice, summary: Summary) -> dict[str, Any]:
+    def sums(summary: Summary) -> dict[str, Any]:
         """Return what the template of the sums is given."""
-        (by, days), found = choice, summary.found
         return {
-            "choice": choice,
-            "found": found,
-            "headline": usage.headline(found, days),
-            "bars": bars(found, days),
-            "headings": (usage.HEADINGS[by], *usage.NUMBERS),
-            "rows": _rows(found.rows[:MOST_ROWS]),
-            "more": max(0, len(found.rows) - MOST_ROWS),
-            "days": _rows([each for each in reversed(found.days) if each.count]),
+            "sums": summary,
+            "headings": (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS),
             "legend": usage.LEGEND,
-            "long_results": summary.long_results,
-            "unused": usage.never_used(found, facts.gateway.config.servers),
+            "unused": usage.never_used(summary.found, facts.gateway.config.servers),
         }
 
     web.views[VIEW] = parts
@@ -103,14 +82,3 @@ def last(calls: Sequence[Row], problem: str = "") -> dict[str, Any]:
         for ended, client, server, tool, seconds, ending, _, returned, _ in calls
     ]
     return {"calls": shown, "problem": problem}
-
-
-def bars(found: Report, days: int) -> list[Bar]:
-    """Return the days of a period up to today; the first is a part of a day."""
-    known, today = {each.name: each for each in found.days}, datetime.date.today()
-    names = [(today - datetime.timedelta(back)).isoformat() for back in range(days, -1, -1)]
-    return [Bar(name, each.count, each.errors) for name in names for each in [known.get(name) or Calls(name, {})]]
-
-
-def _rows(found: Sequence[Calls]) -> list[tuple[str, ...]]:
-    return [(each.name, *usage.numbers(each)) for each in found]
