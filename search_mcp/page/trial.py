@@ -52,13 +52,15 @@ class Answer:
     is_wrong: bool = False
 
 
-async def answered(request: Request, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+async def answered(
+    request: Request, work: Callable[[], Awaitable[Outcome]], most_seconds: float = CALL_SECONDS
+) -> Outcome:
     """Wait for a call; cancel it when its time is over, or when the browser closes the request.
 
     Raises:
         Problem: it was cancelled.
     """
-    with anyio.move_on_after(CALL_SECONDS) as limit:
+    with anyio.move_on_after(most_seconds) as limit:
         async with anyio.create_task_group() as tasks:
 
             async def leave() -> None:
@@ -70,7 +72,7 @@ async def answered(request: Request, work: Callable[[], Awaitable[Outcome]]) -> 
             outcome = await work()
             tasks.cancel_scope.cancel()
             return outcome
-    why = f"it gave no answer in {CALL_SECONDS:g} s" if limit.cancelled_caught else "the browser has closed the request"
+    why = f"it gave no answer in {most_seconds:g} s" if limit.cancelled_caught else "the browser has closed the request"
     raise Problem(f"the call was cancelled: {why}", "the tool may have run nevertheless")
 
 

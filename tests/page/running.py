@@ -47,11 +47,12 @@ class PageHome(Home):
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def visits(self) -> "Guest":
-        """Return a client of HTTP that was let in as a browser is."""
-        guest = Guest(self.invites())
-        guest.enters()
-        return guest
+    @contextmanager
+    def visit(self) -> "Iterator[Guest]":
+        """Provide a client of HTTP that was let in as a browser is."""
+        with Guest(self.invites()) as guest:
+            guest.enters()
+            yield guest
 
     def edits(self, change: Callable[[str], str]) -> None:
         """Replace the configuration file in one step, as an editor does."""

@@ -143,11 +143,8 @@ class Request:
 
 
 def _nearest(session: Session, wanted: Wanted) -> tuple[str, ...]:
-    if wanted.search_kind == "tools":
-        names = session.tools.names()
-    else:
-        names = [each.name for each in entries(session.catalog, wanted.search_kind)]
-    return tuple(nearest(wanted.query, names))
+    found = session.tools if wanted.search_kind == "tools" else entries(session.catalog, wanted.search_kind)
+    return tuple(nearest(wanted.query, [each.name for each in found if wanted.server in (None, each.server)]))
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
