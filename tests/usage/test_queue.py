@@ -110,6 +110,16 @@ def test_many_calls_are_written_at_once_and_queued_once(threads: Threads) -> Non
     assert threads.carry_out() == 0
 
 
+def test_calls_are_written_at_once_while_a_page_shows_them(threads: Threads) -> None:
+    threads.queue.hasten()
+    assert threads.carry_out() == 0
+    threads.add("a")
+    threads.queue.hasten()
+    threads.queue.hasten()
+    assert threads.carry_out() == 1
+    assert threads.written() == ["a"]
+
+
 def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> None:
     offered: list[Callable[[], None]] = []
     due: list[Callable[[], None]] = []

@@ -19,6 +19,7 @@ from search_mcp.usage.store import (
     UsageStore,
     delete,
     largest_results,
+    last_calls,
     reading,
 )
 
@@ -242,7 +243,15 @@ def test_the_largest_results_by_client_and_tool(path: Path) -> None:
     ]
 
 
+def test_the_last_calls_are_read_the_latest_first(path: Path) -> None:
+    store(path).write([row("a", NOW - 9), row("c", NOW - 5)])
+    store(path).write([row("b", NOW - 7), row("d", NOW)])  # of another process
+    assert [call[3] for call in last_calls(path, 3)] == ["d", "c", "b"]
+    assert len(last_calls(path, 50)) == 4
+
+
 def test_a_file_that_does_not_exist_has_no_calls(path: Path) -> None:
+    assert last_calls(path, 50) == []
     assert largest_results(path, 0) == []
     assert not path.parent.exists()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from search_mcp.cli.problem import Misuse
-from search_mcp.cli.tools.arguments import fit, read, refuse_unknown
+from search_mcp.cli.tools.arguments import fit, read, refuse_unknown, types_of
 
 USAGE = "tool(list: string[])"
 SCHEMA = {
@@ -125,3 +125,10 @@ def test_keys_that_a_closed_schema_does_not_have(schema: dict[str, object], is_r
             refuse_unknown(["a", "b"], schema, "tool(a: any)")
     else:
         refuse_unknown(["a", "b"], schema, "tool(a: any)")
+
+
+def test_a_schema_that_repeats_its_parts_endlessly_is_read_once() -> None:
+    parts = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 300} for level in range(9)}
+    assert types_of({"$ref": "#/$defs/d0"}, {"$defs": parts}) == set()
+    circular = {"$defs": {"a": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/a"}]}}}
+    assert types_of({"$ref": "#/$defs/a"}, circular) == set()
