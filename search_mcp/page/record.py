@@ -3,8 +3,8 @@
 Decides when it is read again: if its file has changed, and of very many calls less often, because sums take a while.
 """
 
-import contextlib
 import datetime
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +23,8 @@ from search_mcp.folders import usage_file
 from search_mcp.page.facts import Facts
 from search_mcp.usage.ended_calls import Row
 from search_mcp.usage.store import DAY_SECONDS, LaterFormatError, largest_results, last_calls
+
+log = logging.getLogger(__name__)
 
 MOST_CALLS = 50
 """Last calls that are read."""
@@ -90,7 +92,8 @@ class Record:
 
         def read() -> tuple[_Stamp, list[Row]]:
             stamp = _stamp_of(self.path)
-            return stamp, known if stamp == before else last_calls(self.path, MOST_CALLS)
+            found = known if stamp == before else last_calls(self.path, MOST_CALLS)
+            return stamp, known if found == known else found
 
         self._stamp, self._calls = await self._apart(read)
         return self._calls
@@ -119,9 +122,14 @@ class Record:
         return known.stamp != self._stamp and time.monotonic() > known.next_at
 
     async def _sum_up(self, choice: Choice) -> None:
-        with contextlib.suppress(Problem):  # it is shown in the place of the last calls
+        try:
             await self.summary(choice)
-        self._being_made.remove(choice)
+        except Problem:
+            pass  # it is shown in the place of the last calls
+        except Exception:  # a bug in the sums must not end the page
+            log.exception("! bug while calls were summed up")
+        finally:
+            self._being_made.remove(choice)
 
     async def _apart(self, read: Callable[[], T]) -> T:
         try:

@@ -55,6 +55,11 @@ def test_required_arguments_come_first_and_defaults_are_told() -> None:
     assert (two.key, two.is_required, two.about, two.type) == ("two", True, "Second.", "string")
 
 
+def test_any_name_may_be_a_key() -> None:
+    (field,) = form_for({"properties": {"<b> key": {"type": "string"}}}).fields
+    assert (field.key, field.name, field.type) == ("<b> key", "argument <b> key", "string")
+
+
 def test_an_empty_field_is_no_argument() -> None:
     made = form_for({"properties": {"key": {"type": "string"}, "other": {"type": "boolean"}}})
     assert filled(made, Form(tuple((each.name, "") for each in made.fields))) == ({}, [])

@@ -167,7 +167,7 @@ def test_a_call_of_a_client_appears_at_once_and_is_summed_up(new_home: NewHome) 
         with events(guest) as changes:
             assert "No call is recorded yet." in next(changes)["calls"]
             client.calls("one.echo", words=SECRET)
-            shown = next(parts for parts in changes if "calls" in parts)["calls"]
+            shown = next(parts for parts in changes if "one.echo" in parts.get("calls", ""))["calls"]
             assert [each[1:3] for each in rows(shown)] == [["a client", "one.echo"]]
             assert SECRET not in shown
             sums = next(parts for parts in changes if "one.echo" in parts.get("sums", ""))["sums"]
@@ -177,7 +177,9 @@ def test_a_call_of_a_client_appears_at_once_and_is_summed_up(new_home: NewHome) 
 
 def test_nothing_is_sent_again_while_no_call_ends(guest: Guest) -> None:
     with events(guest) as changes:
-        assert {"calls", "sums"} <= next(changes).keys() | next(changes).keys()
+        seen: set[str] = set()
+        while not {"calls", "sums"} <= seen:
+            seen |= next(changes).keys()
         assert next(changes).keys() & {"calls", "sums"} == set()
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.catalog.rendering import full_definition
-from search_mcp.catalog.signature import signature
+from search_mcp.catalog.signature import parameter, signature
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
@@ -220,7 +220,7 @@ def parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
 def _type(key: str, schema: Any, root: Mapping[str, Any]) -> str:
     """Write the type of one parameter as in a signature."""
     alone = signature("", {**root, "properties": {key: schema}, "required": [key]}, _UNLIMITED)
-    return alone.removeprefix(f"({key}: ").removesuffix(")")
+    return alone.removeprefix(f"({parameter(key)}: ").removesuffix(")")
 
 
 def _about(schema: Any) -> str:

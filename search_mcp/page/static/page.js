@@ -136,7 +136,7 @@ async function send(form, button) {
   document.querySelector("nav").replaceWith(shown.querySelector("nav"));
   main.innerHTML = next.innerHTML;
   connect();
-  (follow(place, main) ?? main).focus({ preventScroll: false });
+  (main.querySelector("[data-focus]") ?? follow(place, main) ?? main).focus({ preventScroll: false });
 }
 
 function onSubmit(event) {
