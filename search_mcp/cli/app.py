@@ -177,7 +177,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
             "install cursor --servers 'tag:work,github,-jira'",
         ),
     ),
-    (CLIENTS, "uninstall", "clients.registration:uninstall", ("uninstall claude-desktop",)),
+    (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop",)),
     (OTHERS, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
     (OTHERS, "usage", "usage.usage:usage", ("usage", "usage --by server --days 7", "usage --plot calls.svg")),
     (OTHERS, "logs", "logs:logs", ("logs", "logs github --follow")),

@@ -6,18 +6,17 @@ Where clients share no engine, a process shows it that ends with the command.
 
 import contextlib
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from search_mcp.cli.clients.program import own_program
 from search_mcp.cli.logins.browser import open_page
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients.command import own_command
 from search_mcp.config.trust import real_path
 from search_mcp.engine import hello
 from search_mcp.engine.hello import Json
@@ -36,20 +35,11 @@ def ui(
 ) -> int:
     """Open the page that shows your servers, what waits for you, and who called what."""
     config, path = options.configuration()
-    first = _request(options)
+    first = {**hello.introduction({"--config": options.config}), "wants": "page", "program": own_program()}
     if config.settings.engine == "own" or not is_supported(sys.platform):
         return _show_alone(first, options.screen, no_open=no_open)
     _tell(_invited(first, path), options.screen, no_open=no_open)
     return FINE
-
-
-def _request(options: Options) -> Json:
-    program, *args = own_command(sys.argv[0], sys.executable, shutil.which)
-    return {
-        **hello.introduction({"--config": options.config}),
-        "wants": "page",
-        "program": [str(Path(program).absolute()), *args],
-    }
 
 
 def _tell(answer: Json, screen: Terminal, *, no_open: bool) -> None:

@@ -1,14 +1,17 @@
-"""Clients named on a command line, and errors with some of them."""
+"""Clients named on a command line, their files, and errors with some of them."""
 
 import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean
-from search_mcp.clients.known import BY_NAME, Machine
+from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.similar import nearest
 
@@ -21,6 +24,27 @@ def this_machine() -> Machine:
 def beginning(incomplete: str) -> list[str]:
     """Complete a client's name in a shell."""
     return [name for name in BY_NAME if name.startswith(incomplete)]
+
+
+ClientNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CLIENT]...", help=f"Clients: {', '.join(BY_NAME)}.", autocompletion=beginning),
+]
+AllFound = Annotated[bool, typer.Option("--all-found", help="All clients found on this machine.")]
+
+
+def named(names: Sequence[str], all_found: bool) -> list[Client]:
+    """Return the clients of a command line.
+
+    Raises:
+        Misuse: a name is unknown, or there is none, or one besides `--all-found`.
+    """
+    if bool(names) == all_found:
+        raise Misuse("either name clients or use --all-found", f"the clients are {', '.join(BY_NAME)}")
+    for name in names:
+        if name not in BY_NAME:
+            raise unknown(f"no client {name!r}", name)
+    return [BY_NAME[name] for name in dict.fromkeys(names)] or [*CLIENTS]
 
 
 def unknown(what: str, name: str) -> Misuse:
