@@ -136,16 +136,16 @@ def tagged(server: Server, tags: Sequence[str]) -> Server:
     return replace(server, translation=replace(translation, entry={**translation.entry, "tags": every}))
 
 
-def pasted(text: str, name: str | None) -> list[Server]:
+def pasted(text: str, name: str | None, source: str = "--json") -> list[Server]:
     """Parse servers copied from a README: with or without a client's root key, or a single entry.
 
-    `name`, if given, replaces the name of a single server.
+    `name`, if given, replaces the name of a single server. Errors name the `source`.
 
     Raises:
         ConfigError: the text is not JSON, or holds no servers.
     """
     text = text.strip()
-    file = document.read((f"{{{text}\n}}" if text.startswith('"') else text).encode(), "jsonc", "--json")
+    file = document.read((f"{{{text}\n}}" if text.startswith('"') else text).encode(), "jsonc", source)
     value = file.value
     if isinstance(value.get("mcp"), dict) and "servers" in value["mcp"]:  # VS Code's settings
         file = Document(file.source, file.format, "", {**value, **value["mcp"]})
@@ -155,7 +155,7 @@ def pasted(text: str, name: str | None) -> list[Server]:
         file = Document(file.source, file.format, "", {client.root: inner})
     found = list(servers(file, client))
     if name is not None and len(found) != 1:
-        raise ConfigError("--json", f"it holds {len(found)} servers, which cannot all be {name}", "leave the name out")
+        raise ConfigError(source, f"it holds {len(found)} servers, which cannot all be {name}", "leave the name out")
     return [replace(server, name=name or server.name) for server in found]
 
 

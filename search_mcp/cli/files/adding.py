@@ -1,6 +1,5 @@
 """`add`: one more server in the configuration file, from a command, a URL or pasted JSON."""
 
-import contextlib
 import os
 import re
 import shlex
@@ -12,21 +11,18 @@ from typing import Annotated
 import typer
 
 from search_mcp.catalog.profiles import BY_NAME
-from search_mcp.cli import consent
 from search_mcp.cli.clients import client_servers
 from search_mcp.cli.clients.selection import noting, this_machine
 from search_mcp.cli.counting import enumerated
-from search_mcp.cli.files import stored_secrets, warming
-from search_mcp.cli.files.own_file import bridged, command_to_check, in_turn, own_file, save, tell_of_bridges
+from search_mcp.cli.files import addition, stored_secrets, warming
+from search_mcp.cli.files.own_file import command_to_check, in_turn, own_file
 from search_mcp.cli.files.stored_secrets import Secret
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import found, installation, merging, native, storage
+from search_mcp.clients import found, installation, native, storage
 from search_mcp.clients.found import Server, tagged
 from search_mcp.clients.known import CLIENTS
-from search_mcp.clients.merging import ROOT, Merged
-from search_mcp.clients.storage import File
 from search_mcp.config import location
 from search_mcp.config.subset import TAG
 from search_mcp.model.errors import for_shell
@@ -85,18 +81,23 @@ def add(
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         name, command = _asked(name, command or [], options.screen)
-        servers = [_typed(name, command, env or [], cwd, header or [], transport)]
+        servers = [typed(name, command, env or [], cwd, header or [], transport)]
         if secret:
             secrets = _asked_for(options, servers[0], secret)
             servers = [_with_secrets(servers[0], secrets)]
     servers = [tagged(each, given) for each in servers]
-    path, added = _add(options, servers, [] if name is None else [name], given, secrets)
+    with in_turn():
+        planned = addition.plan(own_file(options), servers, [] if name is None else [name])
+        planned.show(options.screen)
+        planned.write(options, secrets)
+    planned.tell(options, given)
+    path, added = planned.file.path, planned.enabled
     if not added or options.dry_run:
         return FINE
     if options.no_start:
         options.screen.note(f"Next: {' '.join([command_to_check(options, path), *map(for_shell, added)])}")
     elif warming.start(path, options.screen, added):
-        _tell_of_restarts(path, added, options.screen)
+        tell_of_restarts(path, added, options.screen)
     return FINE
 
 
@@ -106,15 +107,23 @@ def _asked(name: str | None, command: list[str], screen: Terminal) -> tuple[str 
         return name, command
     name = name or screen.ask("Name of the server") or None
     if name is not None and not command:
-        answer = screen.ask("Its command, or its URL")
-        try:
-            command = shlex.split(answer, posix=sys.platform != "win32")
-        except ValueError as exc:
-            raise Misuse("the command has a quote without its end", "close it") from exc
+        command = words(screen.ask("Its command, or its URL"))
     return name, command
 
 
-def _tell_of_restarts(path: Path, names: Sequence[str], screen: Terminal) -> None:
+def words(line: str) -> list[str]:
+    """Split a command line that a person typed.
+
+    Raises:
+        Misuse: a quote has no end.
+    """
+    try:
+        return shlex.split(line, posix=sys.platform != "win32")
+    except ValueError as exc:
+        raise Misuse("the command has a quote without its end", "close it") from exc
+
+
+def tell_of_restarts(path: Path, names: Sequence[str], screen: Terminal) -> None:
     """Name the clients that use new servers, and read the list of tools only when they start."""
     machine = this_machine()
     servers = installation.tags(storage.load(path, "jsonc").document)
@@ -140,58 +149,19 @@ def _tag(text: str) -> str:
     return tag
 
 
-@in_turn()
-def _add(
-    options: Options,
-    servers: Sequence[Server],
-    chosen: Sequence[str],
-    tags: Sequence[str],
-    secrets: Sequence[Secret] = (),
-) -> tuple[Path, list[str]]:
-    """Write the servers into the file; returns its path, and the enabled servers that are new."""
-    screen, file = options.screen, own_file(options)
-    _refuse_taken_names(servers, file)
-    changed, merged = merging.merge(file.document, servers, chosen)
-    for each in merged:
-        if each.result == "skipped":
-            raise Misuse(f"{each.server.name or 'the entry'} is not a server: {each.notes[0]}")
-    if not merged:
-        raise Misuse(
-            "there is no server to add besides search-mcp itself", "name the servers that search-mcp is to run"
-        )
-    for each in merged:
-        if each.result == "added":
-            consent.show(each.name, changed.members((ROOT, each.name)), screen)
-    is_added = any(each.result == "added" for each in merged)
-    with stored_secrets.stored(secrets) if is_added and not options.dry_run else contextlib.nullcontext():
-        save(file, changed, options)
-    for each in merged:
-        if each.result == "present":
-            screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
-            if set(tags) - {*installation.tags(changed)[each.name]}:
-                listed = ", ".join(f'"{tag}"' for tag in tags)
-                screen.warning(f'{each.name} has no new tags; to add them, write "tags": [{listed}] into its entry')
-        elif each.result == "added":
-            added = "Would add" if options.dry_run else "Added"
-            screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
-        for note in each.notes:
-            screen.warning(f"{each.server.name}: {note}")
-    tell_of_bridges(bridged(file.document, changed), screen)
-    return file.path, [each.name for each in merged if each.result == "added" and not each.is_disabled]
-
-
-def _under_another_name(merged: Merged) -> str:
-    return f", as {merged.name}" if merged.name != merged.server.name else ""
-
-
-def _typed(
+def typed(
     name: str | None,
     command: Sequence[str],
-    env: Sequence[str],
-    cwd: str | None,
-    headers: Sequence[str],
-    transport: str | None,
+    env: Sequence[str] = (),
+    cwd: str | None = None,
+    headers: Sequence[str] = (),
+    transport: str | None = None,
 ) -> Server:
+    """Return the server of a command line.
+
+    Raises:
+        Misuse: it is no command and no URL, or has options of the other.
+    """
     usage = "write search-mcp add NAME -- COMMAND ARGS..., search-mcp add NAME URL, or --json"
     if name is None or not command:
         raise Misuse("a server needs a name and a command or a URL", usage)
@@ -231,7 +201,7 @@ def _remote(name: str, command: Sequence[str], headers: Sequence[str], transport
 
 def _asked_for(options: Options, server: Server, names: Sequence[str]) -> list[Secret]:
     """Ask for the secrets of a server that can be added."""
-    _refuse_taken_names([server], storage.load(location.places(options.config, os.environ)[-1], "jsonc"))
+    addition.refuse_taken_names([server], storage.load(location.places(options.config, os.environ)[-1], "jsonc"))
     present: Mapping[str, object] = server.raw.get("headers" if "url" in server.raw else "env") or {}
     for name in names:
         if not name or "=" in name or ":" in name:
@@ -265,12 +235,3 @@ def _variable(pair: str) -> tuple[str, str]:
     if not key or not sign:
         raise Misuse("--env must be KEY=VALUE", "--env KEY='${KEY}' reads the value from the environment")
     return key, value
-
-
-def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
-    present = file.document.members((ROOT,))
-    for each in servers:
-        if not each.name:
-            raise Misuse("the server has no name", "write search-mcp add NAME --json ...")
-        if each.name in present and not merging.is_same(each, present[each.name]):
-            raise Misuse(f"the config file already has a server {each.name}", "remove it first, or use another name")

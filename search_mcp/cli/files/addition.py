@@ -1,0 +1,110 @@
+"""Servers that are added to the configuration file: planned, shown, written and reported.
+
+Decides which servers can be added. Nothing is started here.
+"""
+
+import contextlib
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from search_mcp.cli import consent
+from search_mcp.cli.files import stored_secrets
+from search_mcp.cli.files.own_file import bridged, save, tell_of_bridges
+from search_mcp.cli.files.stored_secrets import Secret
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Misuse
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import installation, merging
+from search_mcp.clients.document import Document
+from search_mcp.clients.found import Server
+from search_mcp.clients.merging import ROOT, Merged
+from search_mcp.clients.storage import File
+
+
+@dataclass(frozen=True)
+class Addition:
+    """An edit of the configuration file that adds servers."""
+
+    file: File
+    changed: Document
+    merged: tuple[Merged, ...]
+    """The result for each server that was given."""
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The new entries, by name."""
+        return {each.name: self.changed.members((ROOT, each.name)) for each in self.merged if each.result == "added"}
+
+    @property
+    def enabled(self) -> list[str]:
+        """The names of the new servers that are enabled."""
+        return [each.name for each in self.merged if each.result == "added" and not each.is_disabled]
+
+    def show(self, screen: Terminal) -> None:
+        """Show the whole command or address of each new server."""
+        for name, entry in self.entries.items():
+            consent.show(name, entry, screen)
+
+    def write(self, options: Options, secrets: Sequence[Secret] = ()) -> None:
+        """Write the file, unless it is a dry run, after the secrets of the new servers.
+
+        Raises:
+            ConfigError: the file has changed since it was read, or cannot be written.
+            Problem: a secret cannot be stored.
+        """
+        with stored_secrets.stored(secrets) if self.entries and not options.dry_run else contextlib.nullcontext():
+            save(self.file, self.changed, options)
+
+    def tell(self, options: Options, tags: Sequence[str] = ()) -> None:
+        """Report what is added, or would be; `tags` are those that each server should have."""
+        screen = options.screen
+        for each in self.merged:
+            if each.result == "present":
+                screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
+                if set(tags) - {*installation.tags(self.changed)[each.name]}:
+                    listed = ", ".join(f'"{tag}"' for tag in tags)
+                    screen.warning(f'{each.name} has no new tags; to add them, write "tags": [{listed}] into its entry')
+            elif each.result == "added":
+                added = "Would add" if options.dry_run else "Added"
+                screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {self.file.path}.")
+            for note in each.notes:
+                screen.warning(f"{each.server.name}: {note}")
+        tell_of_bridges(bridged(self.file.document, self.changed), screen)
+
+
+def plan(file: File, servers: Sequence[Server], chosen: Container[str]) -> Addition:
+    """Plan to add servers; the user has chosen some of their names, and not taken them over from the entries.
+
+    Raises:
+        Misuse: one of them cannot be added, or there is none.
+        ConfigError: the file cannot be edited.
+    """
+    refuse_taken_names(servers, file)
+    changed, merged = merging.merge(file.document, servers, chosen)
+    for each in merged:
+        if each.result == "skipped":
+            raise Misuse(f"{each.server.name or 'the entry'} is not a server: {each.notes[0]}")
+    if not merged:
+        raise Misuse(
+            "there is no server to add besides search-mcp itself", "name the servers that search-mcp is to run"
+        )
+    return Addition(file, changed, (*merged,))
+
+
+def refuse_taken_names(servers: Sequence[Server], file: File) -> None:
+    """Refuse servers without a name, and those whose name another server has.
+
+    Raises:
+        Misuse: there is one.
+    """
+    present = file.document.members((ROOT,))
+    for each in servers:
+        if not each.name:
+            raise Misuse("the server has no name", "write search-mcp add NAME --json ...")
+        if each.name in present and not merging.is_same(each, present[each.name]):
+            raise Misuse(f"the config file already has a server {each.name}", "remove it first, or use another name")
+
+
+def _under_another_name(merged: Merged) -> str:
+    return f", as {merged.name}" if merged.name != merged.server.name else ""
