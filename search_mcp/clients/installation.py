@@ -48,6 +48,11 @@ def chosen_servers(file: Document, client: Client) -> str | None:
     return next(map(entries.chosen_servers, _ours(file, client).values()), None)
 
 
+def is_registered(file: Document, client: Client) -> bool:
+    """Return whether a client's file starts search-mcp, with whatever configuration."""
+    return bool(_ours(file, client))
+
+
 def uses(file: Document, client: Client, config: Path) -> bool:
     """Return whether our entry in a client's file starts search-mcp with this configuration."""
     return any(str(config.absolute()) in (entries.program(entry) or ()) for entry in _ours(file, client).values())

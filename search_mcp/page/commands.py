@@ -8,17 +8,22 @@ from search_mcp.cli.console import Console
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 
-WIDTH = 100
-"""Columns of what a command prints."""
+WIDTH = 1000
+"""Columns of what a command prints: more than a line has, because the browser breaks lines."""
 
 
 class Printed(Terminal):
     """The output of a command, kept; nobody answers a question."""
 
     def __init__(self) -> None:
-        self.file = io.StringIO()
-        console = Console(file=self.file, width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
+        self._file = io.StringIO()
+        console = Console(file=self._file, width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
         self._show_on(console, console)
+
+    @property
+    def said(self) -> str:
+        """What was printed."""
+        return self._file.getvalue().strip()
 
     @property
     def is_interactive(self) -> bool:
@@ -33,4 +38,4 @@ def carried_out(config: Path, act: Callable[[Options], object], *, dry_run: bool
     """
     screen = Printed()
     act(Options(screen=screen, config=str(config), dry_run=dry_run))
-    return screen.file.getvalue().strip()
+    return screen.said

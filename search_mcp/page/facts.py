@@ -1,7 +1,7 @@
 """What the page shows, and where it is from: the engine, the page's own gateway, the configuration file."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +11,7 @@ import anyio
 from search_mcp.background import run_in_thread
 from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import Config
+from search_mcp.engine.hello import Json
 from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING
@@ -55,11 +56,16 @@ class Facts:
     gateway: PageGateway
     standings: Standings
     config_path: Path
-    program: tuple[str, ...]
-    """The command that starts this search-mcp, as it is written into a client's file."""
+    first: Json
+    """The first line of the command that asked for the page: servers are started as if that had started them."""
     tasks: "TaskGroup"
     """Runs what a view starts and does not wait for."""
     _rows: tuple[float, list[Row]] = field(default=(0.0, []))
+
+    @property
+    def program(self) -> Sequence[str]:
+        """The command that starts this search-mcp, as it is written into a client's file."""
+        return tuple(self.first["program"])
 
     def rows(self) -> list[Row]:
         """Return the servers as they stand now."""

@@ -147,6 +147,11 @@ class Standings:
         }
         return [each for each in self._host.clients if id(each.gateway) in served]
 
+    def used_by(self, client: Hosted) -> list[str]:
+        """Return the names of the servers of which a connected client uses a process."""
+        servers = self._host.pool.servers
+        return [each.config.name for each in servers if any(tenant.client is client.gateway for tenant in each.tenants)]
+
 
 def _rank(process: PooledServer) -> int:
     state = process.supervisor.status.state

@@ -34,6 +34,11 @@ PartsOf = Callable[[Mapping[str, str], Session], Awaitable[dict[str, Part]]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+async def no_parts(_query: Mapping[str, str], _session: Session) -> dict[str, Part]:
+    """Return the parts of a view in which nothing changes by itself; the engine's end is noticed there, too."""
+    return {}
+
+
 def _shown(value: object) -> object:
     """Make invisible characters of a text visible, before it is escaped for HTML."""
     return wholly_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -77,7 +82,8 @@ class Web:
         """Answer with a whole page; `view` is the path of one of the views."""
         session = session_of(request)
         said, session.said = session.said, []
-        events = f"events?{urlencode({**request.query_params, 'view': view})}" if view in self.views else ""
+        query = urlencode({**request.query_params, "view": view})
+        events = f"{self.door.root}events?{query}" if view in self.views else ""
         waiting = self.facts.waiting
         page = self.write(
             template,
@@ -99,6 +105,17 @@ class Web:
 
     def get(self, path: str, act: Handler) -> Route:
         return Route(self.door.root + path, act, methods=["GET"])
+
+    def told(self, act: Handler, back: str) -> Handler:
+        """Return how a view is shown, or a problem with it in another view."""
+
+        async def checked(request: Request) -> Response:
+            try:
+                return await act(request)
+            except (Problem, ConfigError) as exc:
+                return self.done(request, f"Error: {exc}", back)
+
+        return checked
 
     def post(self, path: str, act: Callable[[Request, "Form"], Awaitable[Response]]) -> Route:
         """Return the route of a form; a problem is told on the view where the form is."""

@@ -83,8 +83,8 @@ class Cost:
         }
 
 
-def count(session: Session, tokenizer: Tokenizer) -> Cost:
-    """Count the tokens that the tools of a session cost its client."""
+def count(session: Session, tokenizer: Tokenizer, samples: int = SAMPLES) -> Cost:
+    """Count the tokens that the tools of a session cost its client; a search costs the median of some samples."""
     shown = session.shown_names()
     length = session.config.settings.description_length
 
@@ -113,7 +113,7 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
         {mode: _count(tokenizer, own(mode)) for mode in MODES},
         tokenizer.count(session.instructions()),
         sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
-        _of_search(session, tokenizer),
+        _of_search(session, tokenizer, samples),
         tokenizer,
         session.audience.profile.listing,
     )
@@ -124,9 +124,9 @@ def _count(tokenizer: Tokenizer, tools: Iterable[Fields]) -> int:
     return sum(tokenizer.count(payload.encode_text(each)) for each in read)
 
 
-def _of_search(session: Session, tokenizer: Tokenizer) -> int:
+def _of_search(session: Session, tokenizer: Tokenizer, samples: int) -> int:
     """Return the median cost of searches for a sample of the tools, by the words of their names."""
-    items = session.tools[:: max(1, len(session.tools) // SAMPLES)]
+    items = session.tools[:: max(1, len(session.tools) // samples)]
     queries = [" ".join(words(item.own)) for item in items] or [""]
     return round(statistics.median(_of_query(session, tokenizer, query) for query in queries))
 

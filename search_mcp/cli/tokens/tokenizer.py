@@ -43,10 +43,10 @@ def find() -> Tokenizer:
     try:
         import tiktoken
     except ImportError:
-        return _estimating("a count needs tiktoken", installer.add("tokens", ["tiktoken"]))
+        return estimating("a count needs tiktoken", installer.add("tokens", ["tiktoken"]))
     encoding = _loaded(tiktoken)
     if encoding is None:
-        return _estimating(f"tiktoken could not download the encoding {ENCODING}, which it needs once")
+        return estimating(f"tiktoken could not download the encoding {ENCODING}, which it needs once")
     return Tokenizer(
         ENCODING,
         lambda text: len(encoding.encode_ordinary(text)),
@@ -85,7 +85,8 @@ def _store_in_our_cache() -> None:
             os.environ[CACHE_VARIABLES[0]] = str(folder)
 
 
-def _estimating(reason: str, addition: installer.Addition | None = None) -> Tokenizer:
+def estimating(reason: str, addition: installer.Addition | None = None) -> Tokenizer:
+    """Return the estimate; `reason` says why tokens are not counted."""
     remark = f"Estimated, mostly within 15 % of a count with {ENCODING}; {reason}."
     return Tokenizer("estimate", estimate, True, remark, addition)
 

@@ -44,7 +44,7 @@ def tokens(
 
 
 def _show(cost: Cost, terminal: Terminal) -> None:
-    terminal.paragraph(_headline(cost))
+    terminal.paragraph(headline(cost))
     terminal.text("")
     marked = [f"{mode} *" if mode == cost.listing else mode for mode in MODES]
     most_first = sorted(cost.servers, key=lambda each: -each.by_mode["full"])
@@ -76,7 +76,7 @@ def _show(cost: Cost, terminal: Terminal) -> None:
         terminal.command_line(addition.command)
 
 
-def _headline(cost: Cost) -> str:
+def headline(cost: Cost) -> str:
     """Write the cost of the client's list, and its savings."""
     tokens = cost.of_mode(cost.listing)
     line = f"{cost.listing.capitalize()} list: {counted(tokens, 'token')}"

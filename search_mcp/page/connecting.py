@@ -1,0 +1,155 @@
+"""The views that connect an AI client and disconnect it: an edit of its file, which is shown first.
+
+Decides that exactly the shown edit is made: a form has a digest of the files before and after it.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from search_mcp.background import run_in_thread
+from search_mcp.cli.clients import registration, removal, report
+from search_mcp.cli.clients.program import lasting
+from search_mcp.cli.clients.registration import Registration, targets
+from search_mcp.cli.clients.removal import Removal
+from search_mcp.cli.clients.report import Done
+from search_mcp.cli.clients.selection import named
+from search_mcp.cli.files.own_file import in_turn
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.clients import installation
+from search_mcp.clients.known import Client
+from search_mcp.page.commands import Printed, carried_out
+from search_mcp.page.web import Form, Web
+
+VIEW = "clients"
+_DIFFERENT = "the files are different from what was shown, so nothing was changed", "look at it again"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Planned edits, as they are shown."""
+
+    edits: tuple[tuple[Done, str], ...]
+    """The edit of each file of the client, and its difference."""
+    troubles: tuple[str, ...]
+    digest: str
+    commands: str = ""
+    """Notes, and the commands that our own file gets."""
+    own_difference: str = ""
+    movable: tuple[str, ...] = ()
+    """The client's other servers that search-mcp can run."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is something to write."""
+        return any(done.result not in ("present", "absent") for done, _ in self.edits)
+
+
+def routes(web: Web) -> list[Route]:
+    """Return the routes of these views."""
+    facts = web.facts
+
+    def plan(client: Client, options: Options, *, moves: bool) -> Registration:
+        places = targets([client.name], all_found=False)
+        return registration.plan(options, lasting(facts.program), places, None, moves=moves)
+
+    async def show_connecting(request: Request) -> Response:
+        client, moves = _client(request.query_params.get("client", "")), "replace" in request.query_params
+        options = Options(screen=Printed(), config=str(facts.config_path), dry_run=True)
+        shown = await run_in_thread(lambda: _connection(plan(client, options, moves=moves), options))
+        return web.show(request, "connect.html", VIEW, client=client, moves=moves, shown=shown)
+
+    async def connect(request: Request, form: Form) -> Response:
+        client, moves = _client(form.get("client")), form.get("replace") == "yes"
+
+        def act(options: Options) -> None:
+            with in_turn():
+                planned = plan(client, options, moves=moves)
+                _refuse_other(_digest_of(planned), form)
+                done = registration.carry_out(planned, options)
+            done.tell(options)
+            for trouble in done.troubles[len(planned.troubles) :]:
+                raise trouble
+
+        write = partial(carried_out, facts.config_path, act)
+        said = await (facts.edited(write) if moves else run_in_thread(write))
+        return web.done(request, f'{said}\n"Disconnect" undoes it.', VIEW)
+
+    async def show_disconnecting(request: Request) -> Response:
+        client = _client(request.query_params.get("client", ""))
+        shown = await run_in_thread(lambda: _disconnection(removal.plan([client])))
+        return web.show(request, "disconnect.html", VIEW, client=client, shown=shown)
+
+    async def disconnect(request: Request, form: Form) -> Response:
+        client = _client(form.get("client"))
+
+        def act(options: Options) -> None:
+            with in_turn():
+                planned = removal.plan([client])
+                _refuse_other(_digest(planned.done), form)
+                done = removal.carry_out(planned)
+            report.show(done.done, done.troubles, "", options)
+            for trouble in done.troubles[len(planned.troubles) :]:
+                raise trouble
+
+        return web.done(request, await run_in_thread(partial(carried_out, facts.config_path, act)), VIEW)
+
+    return [
+        web.get("connect", web.told(show_connecting, VIEW)),
+        web.post("connect", connect),
+        web.get("disconnect", web.told(show_disconnecting, VIEW)),
+        web.post("disconnect", disconnect),
+    ]
+
+
+def _client(name: str) -> Client:
+    """Return the client of a form.
+
+    Raises:
+        Misuse: there is none of this name.
+    """
+    (client,) = named([name], all_found=False)
+    return client
+
+
+def _connection(planned: Registration, options: Options) -> Shown:
+    planned.show_commands(options)
+    assert isinstance(options.screen, Printed)
+    movable = [installation.other_servers(each.file.document, each.client)[0] for each in planned.done]
+    return Shown(
+        _differences(planned.done),
+        tuple(map(str, planned.troubles)),
+        _digest_of(planned),
+        options.screen.said,
+        planned.own_difference,
+        tuple(server.name for servers in movable for server in servers),
+    )
+
+
+def _disconnection(planned: Removal) -> Shown:
+    return Shown(_differences(planned.done), tuple(map(str, planned.troubles)), _digest(planned.done))
+
+
+def _differences(done: Iterable[Done]) -> tuple[tuple[Done, str], ...]:
+    return tuple((each, each.difference()) for each in done)
+
+
+def _refuse_other(digest: str, form: Form) -> None:
+    if digest != form.get("digest"):
+        raise Problem(*_DIFFERENT)
+
+
+def _digest_of(planned: Registration) -> str:
+    return _digest(planned.done, planned.own.document.text, planned.behind.text)
+
+
+def _digest(done: Iterable[Done], *own: str) -> str:
+    """Return a digest of edits, as they were shown: of the files before and after them."""
+    edits = [(str(each.file.path), each.file.document.text, each.changed.text) for each in done]
+    return hashlib.sha256(repr([own, edits]).encode()).hexdigest()
