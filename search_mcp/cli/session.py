@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
@@ -312,22 +312,34 @@ def _assemble(
     *,
     runs: bool = True,
 ) -> tuple[Session, Gateway]:
+    dependencies = Dependencies(
+        max_message_bytes=config.settings.max_message_bytes,
+        trust=TrustStore(trust_folder()),
+        run_blocking=run_in_thread if runs else run_in_place,
+    )
     cache = open_cache(cache_folder())
+    gateway = patient_gateway(config, replace(dependencies, cache=cache), pool, profile, startup=cache.startup)
+    return Session(config, gateway, cache, left_alone, runs=runs), gateway
+
+
+def patient_gateway(
+    config: Config,
+    dependencies: Dependencies,
+    pool: Pool,
+    profile: Profile | None = None,
+    *,
+    startup: Literal["eager", "lazy"],
+    shared_folder: str | None = None,
+) -> Gateway:
+    """Return a gateway whose lists wait as long as its servers may take."""
     adapted = replace(
         config,
         settings=replace(config.settings, first_list_seconds=_patience(config)),
         # Commands restart nothing, so they have no `restart_server` either.
-        servers=tuple(replace(server, startup=cache.startup, watch=()) for server in config.servers),
+        servers=tuple(replace(server, startup=startup, watch=()) for server in config.servers),
     )
     patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
-    dependencies = Dependencies(
-        max_message_bytes=config.settings.max_message_bytes,
-        cache=cache,
-        trust=TrustStore(trust_folder()),
-        run_blocking=run_in_thread if runs else run_in_place,
-    )
-    gateway = Gateway(adapted, dependencies, pool, patient)
-    return Session(config, gateway, cache, left_alone, runs=runs), gateway
+    return Gateway(adapted, dependencies, pool, patient, shared_folder=shared_folder)
 
 
 def _patience(config: Config) -> float:

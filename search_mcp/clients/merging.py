@@ -67,7 +67,7 @@ def _merge_one(
         return _merge_twin(own, server, translation, twin)
     if problem := fault(server.name, translation.entry):
         return own, Merged(server, "skipped", "", (problem,))
-    name = _free_name(server.name, own.members((ROOT,)))
+    name = free_name(server.name, own.members((ROOT,)))
     renamed = (f"named {name}, because another server is called {server.name}",) if name != server.name else ()
     own = own.put((ROOT, name), dict(translation.entry))
     return own, Merged(server, "added", name, (*renamed, *translation.notes))
@@ -182,7 +182,8 @@ def _is_called(name: str, original: str) -> bool:
     return name == original or name.removeprefix(f"{original}-").isdecimal()
 
 
-def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name, with a number if it is taken."""
     if name not in taken:
         return name
     return next(numbered for number in count(2) if (numbered := f"{name}-{number}") not in taken)

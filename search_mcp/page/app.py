@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response, Stream
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from search_mcp.auth.callback import is_of_another_user
-from search_mcp.page import clients, details, servers, trying, usage, waiting
+from search_mcp.page import adding, clients, details, servers, trying, usage, waiting
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part, Streams
@@ -122,6 +122,7 @@ def application(facts: Facts, door: Door) -> ASGIApp:
         *trying.routes(web),
         *usage.routes(web),
         *clients.routes(web),
+        *adding.routes(web),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: failed})
     app.add_route(f"{door.root}enter", enter, methods=["POST"])

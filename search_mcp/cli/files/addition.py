@@ -37,6 +37,11 @@ class Addition:
         return {each.name: self.changed.members((ROOT, each.name)) for each in self.merged if each.result == "added"}
 
     @property
+    def names(self) -> list[str]:
+        """The names of the servers that are new, or were disabled and are not any more."""
+        return [each.name for each in self.merged if each.result in ("added", "enabled")]
+
+    @property
     def enabled(self) -> list[str]:
         """The names of the new servers that are enabled."""
         return [each.name for each in self.merged if each.result == "added" and not each.is_disabled]

@@ -1,0 +1,200 @@
+"""The view that adds servers: from a snippet, an address or a command, which is shown, tried and then kept.
+
+Decides that nothing is started before it was shown, and that exactly what was shown is started and kept: the text goes
+from step to step in the forms, and with it a digest of what was made of it.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from search_mcp.background import run_in_thread
+from search_mcp.cli import command_lines
+from search_mcp.cli.counting import enumerated
+from search_mcp.cli.files import adding, addition
+from search_mcp.cli.files.addition import Addition
+from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.clients import entries, found, merging
+from search_mcp.clients.found import Server
+from search_mcp.clients.merging import ROOT, Merged
+from search_mcp.clients.suggestion import FALLBACK, suggested_name
+from search_mcp.model.errors import ConfigError
+from search_mcp.page import trials
+from search_mcp.page.commands import Printed, carried_out
+from search_mcp.page.details import MOST_TOOLS
+from search_mcp.page.web import Form, Web, no_parts
+
+VIEW = "add"
+_COLUMNS = 90
+_JSON_BEGINS = ("{", "[", '"', "//", "/*")
+Step = Callable[[Request, Form], Awaitable[Response]]
+
+
+class DifferentError(Exception):
+    """What a text adds is not what was shown, because the configuration file changed."""
+
+    def __init__(self, now: Addition) -> None:
+        super().__init__("It is different from what was shown here, so nothing was done. Look at it again.")
+        self.now = now
+
+
+def routes(web: Web) -> list[Route]:
+    """Return the routes of this view."""
+    facts = web.facts
+
+    def form_with(request: Request, form: Form, problem: str = "") -> Response:
+        given = {"text": form.get("text"), "name": form.get("name"), "problem": problem}
+        return web.show(request, "add.html", VIEW, status=400 if problem else 200, **given)
+
+    def told(act: Step) -> Step:
+        """Tell a problem above the form, which keeps what was written."""
+
+        async def checked(request: Request, form: Form) -> Response:
+            try:
+                return await act(request, form)
+            except DifferentError as exc:
+                given = await run_in_thread(partial(_given, form, exc.now))
+                return web.show(request, "add_shown.html", VIEW, status=409, problem=str(exc), **given)
+            except (Problem, ConfigError) as exc:
+                return form_with(request, form, f"Error: {exc}")
+
+        return checked
+
+    async def planned(form: Form, make: Callable[[Options, Form], Addition]) -> Addition:
+        options = Options(screen=Printed(), config=str(facts.config_path))
+        return await run_in_thread(partial(make, options, form))
+
+    async def begin(request: Request) -> Response:
+        return form_with(request, Form(()))
+
+    async def change(request: Request, form: Form) -> Response:
+        return form_with(request, form)
+
+    async def show(request: Request, form: Form) -> Response:
+        given = await run_in_thread(partial(_given, form, await planned(form, _plan)))
+        return web.show(request, "add_shown.html", VIEW, problem="", **given)
+
+    async def try_(request: Request, form: Form) -> Response:
+        shown = await planned(form, _planned_as_shown)
+        given = await run_in_thread(partial(_given, form, shown))
+        config = await run_in_thread(partial(trials.with_new, facts, shown))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
+            found = await trials.tried(facts, config)
+            tasks.cancel_scope.cancel()
+            return web.show(request, "add_tried.html", VIEW, trials=found, most=MOST_TOOLS, **given)
+        return Response(status_code=204)  # to a browser that has gone
+
+    async def keep(request: Request, form: Form) -> Response:
+        act = partial(carried_out, facts.config_path, partial(_keep, form))
+        return web.done(request, await facts.edited(act), "servers")
+
+    async def restart(_request: Request) -> Response:
+        return RedirectResponse(web.door.root + VIEW, 303)
+
+    web.views[VIEW] = no_parts
+    steps = {"": show, "/try": try_, "/keep": keep, "/change": change}
+    return [
+        web.get(VIEW, begin),
+        *(web.post(VIEW + path, told(act)) for path, act in steps.items()),
+        *(web.get(VIEW + path, restart) for path in steps if path),  # a step that a browser loads again
+    ]
+
+
+async def _cancel_when_left(request: Request, scope: anyio.CancelScope) -> None:
+    """Give a trial up when its browser goes to another view, or is closed."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _given(form: Form, planned: Addition) -> dict[str, Any]:
+    """Return what the templates of the steps need."""
+    screen = Printed()
+    tell_of_bridges(bridged(planned.file.document, planned.changed), screen)
+    return {
+        "text": form.get("text"),
+        "name": form.get("name"),
+        "digest": digest_of(planned),
+        "servers": [(each, [*command_lines.full(_entry(planned, each), _COLUMNS)]) for each in planned.merged],
+        "path": planned.file.path,
+        "bridges": screen.said,
+    }
+
+
+def digest_of(planned: Addition) -> str:
+    """Return a digest of what is added, as it was shown."""
+    shown = [(each.result, each.name, _entry(planned, each)) for each in planned.merged]
+    return hashlib.sha256(repr(shown).encode()).hexdigest()
+
+
+def _entry(planned: Addition, each: Merged) -> Mapping[str, Any]:
+    return planned.changed.members((ROOT, each.name))
+
+
+def _plan(options: Options, form: Form) -> Addition:
+    """Plan what the text of a form adds.
+
+    Raises:
+        Problem, ConfigError: it adds nothing, or nothing valid.
+    """
+    file, name = own_file(options), form.get("name").strip()
+    servers = _servers(form.get("text").strip(), name, file.document.members((ROOT,)))
+    planned = addition.plan(file, servers, [name] if name else [])
+    if not planned.names:
+        there = [each.name for each in planned.merged]
+        raise Problem(f"{enumerated(there)} {'is' if len(there) == 1 else 'are'} in the configuration already")
+    return planned
+
+
+def _planned_as_shown(options: Options, form: Form) -> Addition:
+    """Plan it again.
+
+    Raises:
+        DifferentError: it is not what was shown.
+    """
+    planned = _plan(options, form)
+    if digest_of(planned) != form.get("digest"):
+        raise DifferentError(planned)
+    return planned
+
+
+def _keep(form: Form, options: Options) -> None:
+    """Write the servers into the file, and say so."""
+    with in_turn():
+        planned = _planned_as_shown(options, form)
+        planned.write(options)
+    planned.tell(options)
+    adding.tell_of_restarts(planned.file.path, planned.enabled, options.screen)
+
+
+def _servers(text: str, name: str, present: Mapping[str, Any]) -> list[Server]:
+    """Read a snippet, an address or a command."""
+    if text.startswith(_JSON_BEGINS):
+        return [_named(each, present) for each in found.pasted(text, name or None, "what you pasted")]
+    words = adding.words(text)
+    if not words:
+        raise Problem("there is nothing to add", "paste a snippet, an address or a command")
+    server = adding.typed(name or FALLBACK, words)
+    return [server if name else _named(replace(server, name=""), present)]
+
+
+def _named(server: Server, present: Mapping[str, Any]) -> Server:
+    """Return a server with a name: a free one is suggested if it has none."""
+    raw = server.raw if isinstance(server.raw, dict) else {}
+    address = entries.address(raw)
+    words = entries.program(raw) if address is None else [address]
+    if server.name or not words:
+        return server
+    name = suggested_name(words)
+    is_taken = name in present and not merging.is_same(server, present[name])
+    return replace(server, name=merging.free_name(name, present) if is_taken else name)
