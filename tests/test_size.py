@@ -14,6 +14,8 @@ import search_mcp
 
 PACKAGE = Path(search_mcp.__file__).parent
 MODULES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+SCRIPT = PACKAGE / "page" / "static" / "page.js"
+MOST_LINES_OF_THE_SCRIPT = 300
 LINES = {path: len(path.read_text("utf-8").splitlines()) for path in MODULES}
 
 MOST_FILES = 30
@@ -27,7 +29,7 @@ LONGER = {
 MOST_LINES = {
     "root": 900,
     "wire": 1_550,
-    "model": 1_200,
+    "model": 1_210,
     "config": 3_700,
     "http": 300,
     "catalog": 3_410,
@@ -40,15 +42,15 @@ MOST_LINES = {
     "usage": 750,
     "own_tools": 1_600,
     "results": 1_230,
-    "gateway": 2_770,
+    "gateway": 2_830,  # addresses that wait for the page
     "fronts": 750,
-    "engine": 2_065,
+    "engine": 2_180,  # a request for the page
     "clients": 2_650,
     "cli": 10_200,  # `ui`; edits that the page shows before they are written
-    "page": 2_000,
+    "page": 3_200,
 }
 """Lines of each room, in the order of the layers."""
-MOST_NUMBERS = 450
+MOST_NUMBERS = 490
 """Module constants that are numbers: limits, seconds, weights."""
 NEEDED = {
     "backends.channel.Listener": "a connection makes its channel, and the channel calls the connection",
@@ -78,6 +80,10 @@ def test_no_module_is_too_long() -> None:
     long = {path.relative_to(PACKAGE).as_posix(): lines for path, lines in LINES.items()}
     assert {name: lines for name, lines in long.items() if lines > LONGER.get(name, MOST_LINES_OF_A_MODULE)} == {}
     assert {name for name in LONGER if long[name] <= MOST_LINES_OF_A_MODULE} == set()
+
+
+def test_the_script_of_the_page_stays_small() -> None:
+    assert len(SCRIPT.read_text("utf-8").splitlines()) < MOST_LINES_OF_THE_SCRIPT
 
 
 def numbers(module: ast.Module) -> Iterator[str]:
