@@ -4,14 +4,38 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 KEEP_ALIVE_SECONDS = 75
 """Time that an idle connection stays open; browsers close theirs earlier."""
 MOST_CONNECTIONS = 256
-"""Connections at a time; further requests are answered with 503."""
+"""Connections at a time; a further one ends the oldest, if possible one that has no request."""
+_BACKLOG = 128
+"""Connections that wait to be accepted; that many are accepted before old ones end."""
+
+
+class _Connection(H11Protocol):
+    """One connection. It makes room for itself: any program of the machine can open many, and send or read nothing."""
+
+    opened = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        self.opened = self.loop.time()
+        super().connection_made(transport)
+        excess = len(self.connections) - MOST_CONNECTIONS
+        for each in sorted(self.connections - {self}, key=_usefulness)[:excess] if excess > 0 else ():
+            each.transport.abort()
+
+
+def _usefulness(connection: Any) -> tuple[bool, float]:
+    """Order connections: those without a request come first, then the oldest."""
+    cycle = connection.cycle
+    is_busy = cycle is not None and not cycle.response_complete and not connection.transport.is_closing()
+    return is_busy, connection.opened
 
 
 class AsgiHost(uvicorn.Server):
@@ -21,16 +45,16 @@ class AsgiHost(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=_Connection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="warning",
+                log_level="error",  # a warning for each bad request would fill the log
                 access_log=False,
                 date_header=False,  # it would need a timer
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=MOST_CONNECTIONS,
+                backlog=_BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
             )
         )

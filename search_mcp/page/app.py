@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from search_mcp.auth.callback import is_of_another_user
@@ -103,7 +103,7 @@ def application(facts: Facts, door: Door) -> ASGIApp:
             write = partial(web.write, "waiting_count.html", session, waiting=waiting)
             return {"waiting-count": Part(waiting, write), **await view(query, session)}
 
-        return StreamingResponse(streams.events(parts), media_type="text/event-stream")
+        return streams.response(parts)
 
     async def failed(_request: Request, exc: Exception) -> Response:
         assert isinstance(exc, HTTPException)

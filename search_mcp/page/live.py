@@ -3,21 +3,23 @@
 Nothing is looked at while no browser is connected.
 """
 
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import anyio
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from search_mcp.wire.payload import encode_text
-
-log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
 """Time between two looks at what a view shows."""
 BEAT_SECONDS = 1.0
 """Longest time without an event: a browser that gets none for three seconds shows that nothing is known."""
+END_SECONDS = 1.0
+"""Time for the end of a stream to be sent."""
 MOST_STREAMS = 20
 """Streams at a time; a further one ends the oldest."""
 
@@ -51,26 +53,54 @@ Parts = Callable[[], Awaitable[Mapping[str, Part]]]
 class Streams:
     """All streams of one page."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick_seconds: float = TICK_SECONDS, beat_seconds: float = BEAT_SECONDS) -> None:
+        self._tick_seconds, self._beat_seconds = tick_seconds, beat_seconds
         self._scopes: list[anyio.CancelScope] = []
 
-    async def events(self, parts: Parts) -> AsyncIterator[bytes]:
+    def response(self, parts: Parts) -> Response:
+        """Return a response that sends the changes of a view."""
+        return _Stream(self._events(parts), self._scopes)
+
+    async def _events(self, parts: Parts) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events: one with all parts, then the parts that change, and the time each second."""
-        with anyio.CancelScope() as scope:
-            self._scopes.append(scope)
+        sent: dict[str, object] = {}
+        sent_at = -self._beat_seconds
+        while True:
+            now = await parts()
+            changed = {name: part.write() for name, part in now.items() if sent.get(name) != part.key}
+            sent = {name: part.key for name, part in now.items()}
+            if changed or time.monotonic() - sent_at >= self._beat_seconds:
+                sent_at = time.monotonic()
+                data = encode_text({"at": time.strftime("%H:%M:%S"), "parts": changed})
+                yield f"data: {data}\n\n".encode()
+            await anyio.sleep(self._tick_seconds)
+
+
+class _Stream(StreamingResponse):
+    """Sends events to one browser until it is gone, or until too many others have come."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes, None], scopes: list[anyio.CancelScope]) -> None:
+        """`scopes` are those of all running streams."""
+        super().__init__(events)
+        self._events, self._scopes = events, scopes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events), anyio.create_task_group() as tasks:
+            self._scopes.append(tasks.cancel_scope)
             for oldest in self._scopes[:-MOST_STREAMS]:
                 oldest.cancel()
             try:
-                sent: dict[str, object] = {}
-                sent_at = 0.0
-                while True:
-                    now = await parts()
-                    changed = {name: part.write() for name, part in now.items() if sent.get(name) != part.key}
-                    sent = {name: part.key for name, part in now.items()}
-                    if changed or time.monotonic() - sent_at >= BEAT_SECONDS:
-                        sent_at = time.monotonic()
-                        data = encode_text({"at": time.strftime("%H:%M:%S"), "parts": changed})
-                        yield f"data: {data}\n\n".encode()
-                    await anyio.sleep(TICK_SECONDS)
+                tasks.start_soon(_end_when_gone, receive, tasks.cancel_scope)
+                await self.stream_response(send)
             finally:
-                self._scopes.remove(scope)
+                self._scopes.remove(tasks.cancel_scope)
+        with anyio.move_on_after(END_SECONDS):  # a browser that reads nothing does not read the end
+            await send({"type": "http.response.body"})
+
+
+async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        """What a browser sends with its request means nothing."""
+    scope.cancel()

@@ -1,0 +1,146 @@
+"""Much of everything: connections, streams and bodies that never end, and servers with long or restless lists."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from processes.run import SECONDS, server
+
+from page.conftest import NewHome
+from page.routes import paths
+from page.running import Guest, PageHome, waits_until
+from search_mcp.fronts.asgi import MOST_CONNECTIONS
+from search_mcp.page.live import MOST_STREAMS
+from search_mcp.page.web import FORM_BYTES
+
+ECHO = {"one": server("well_behaved")}
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+NO_REQUESTS = {
+    "zeros": b"\x00" * 100,
+    "another version": b"GET / HTTP/9.9\r\n\r\n",
+    "empty lines": b"\r\n" * 1000,
+    "not ASCII": b"GET /\xff HTTP/1.1\r\n\r\n",
+    "an upgrade": b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+}
+
+
+@pytest.fixture(scope="module")
+def home(new_lasting_home: NewHome) -> PageHome:
+    return new_lasting_home(ECHO)
+
+
+@pytest.fixture(scope="module")
+def guest(home: PageHome) -> Iterator[Guest]:
+    with home.visit() as guest:
+        yield guest
+
+
+@contextlib.contextmanager
+def connections(port: int, number: int, data: bytes) -> Iterator[list[socket.socket]]:
+    """Open connections that each send this and nothing more."""
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for _ in range(number):
+            with contextlib.suppress(ConnectionError):
+                opened.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), SECONDS)))
+                opened[-1].sendall(data)
+        yield opened
+
+
+def head(guest: Guest, path: str, method: str = "GET", **more: str) -> bytes:
+    """Return the head of a request with a session; `more` are further headers."""
+    cookie = "; ".join(f"{name}={value}" for name, value in guest.cookies.items())
+    headers = {"host": guest.authority, "origin": guest.origin, "cookie": cookie, **more}
+    lines = [f"{method} {guest.root}{path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def serves(home: PageHome) -> None:
+    """Fail if the engine does not answer a client and a new visitor."""
+    with home.visit() as visitor:
+        assert visitor.form_token
+    with home.client() as client:
+        client.opens()
+        assert client.calls("one.echo", words="a") == "a"
+        assert len(home.engine()["clients"]) == 1
+
+
+@pytest.mark.parametrize("path", paths("POST"))
+def test_a_long_form_is_refused(guest: Guest, path: str) -> None:
+    long = f"form_token={guest.form_token}&token=x&server={'x' * FORM_BYTES}"
+    assert guest.post(guest.root + path, content=long.encode(), headers=FORM).status_code == 413
+
+
+def test_a_form_without_end_is_refused(guest: Guest) -> None:
+    """Its length is not said before."""
+    with connections(guest.port, 1, head(guest, "enter", "POST", **FORM, **{"transfer-encoding": "chunked"})) as (raw,):
+        with contextlib.suppress(ConnectionError):
+            for _ in range(100):
+                raw.sendall(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
+        assert raw.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_form_has_few_fields(guest: Guest) -> None:
+    many = "&".join(f"f{number}=1" for number in range(10_000))
+    assert guest.post(f"{guest.root}enter", content=many.encode(), headers=FORM).status_code == 400
+
+
+def test_connections_that_send_nothing_or_half_a_request_keep_nobody_out(home: PageHome, guest: Guest) -> None:
+    for data in (b"", b"GET / HT", head(guest, "servers")[:-2], b"G" * 10_000):
+        with connections(guest.port, MOST_CONNECTIONS + 100, data):
+            serves(home)
+
+
+def test_forms_that_never_end_keep_nobody_out(home: PageHome, guest: Guest) -> None:
+    with connections(guest.port, 100, head(guest, "enter", "POST", **FORM, **{"content-length": "1000"}) + b"token="):
+        serves(home)
+
+
+def test_answers_that_are_not_read_keep_nobody_out(home: PageHome, guest: Guest) -> None:
+    """Each connection asks for much and reads nothing."""
+    with connections(guest.port, MOST_CONNECTIONS + 100, head(guest, "page.css") * 500):
+        serves(home)
+
+
+def test_many_streams_end_the_oldest_ones(home: PageHome, guest: Guest) -> None:
+    with connections(guest.port, 200, head(guest, "events?view=servers")) as streams:
+        serves(home)
+        for oldest in streams[:-MOST_STREAMS]:
+            assert has_ended(oldest)
+        for newest in streams[-MOST_STREAMS:]:
+            assert not has_ended(newest)
+
+
+def has_ended(stream: socket.socket) -> bool:
+    """Read what has come of a stream; return whether this is its end."""
+    stream.setblocking(False)
+    read = b""
+    with contextlib.suppress(BlockingIOError):
+        while chunk := stream.recv(1 << 16):
+            read += chunk
+    assert read.startswith(b"HTTP/1.1 200 ")
+    return read.endswith(b"\r\n0\r\n\r\n")
+
+
+def open_files(home: PageHome) -> int:
+    return len(list(Path(f"/proc/{home.engine()['pid']}/fd").iterdir()))
+
+
+def test_nothing_is_left_of_streams_and_connections_that_were_closed(home: PageHome, guest: Guest) -> None:
+    assert guest.view("servers")
+    before = open_files(home)
+    for data in (head(guest, "events?view=servers"), b"GET / "):
+        with connections(guest.port, 200, data):
+            assert guest.view("servers")
+    waits_until(lambda: open_files(home) <= before)
+
+
+@pytest.mark.parametrize("data", NO_REQUESTS.values(), ids=NO_REQUESTS)
+def test_what_is_no_request_is_no_line_of_the_log(home: PageHome, guest: Guest, data: bytes) -> None:
+    """Any program could fill the log with them."""
+    before = home.log.read_bytes()
+    with connections(guest.port, 3, data):
+        assert guest.view("servers")
+    assert home.log.read_bytes() == before
