@@ -77,7 +77,9 @@ class Page:
 
         async def run() -> None:
             async with gateway.running(), anyio.create_task_group() as tasks:
-                facts = Facts(host, gateway, Standings(host, gateway), path, first, tasks)
+                standings = Standings(host, gateway)
+                await standings.remember()
+                facts = Facts(host, gateway, standings, path, first, tasks)
                 tasks.start_soon(follow)
                 await AsgiHost(application(facts, door)).run_on(listening)
 

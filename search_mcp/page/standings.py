@@ -7,6 +7,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import anyio
+import anyio.lowlevel
+
 from search_mcp.cli import command_lines
 from search_mcp.cli.counting import summary
 from search_mcp.config.schema import ServerConfig
@@ -14,7 +17,7 @@ from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.names import Kind, State
-from search_mcp.model.servers import ListChanged, Status
+from search_mcp.model.servers import ListChanged, ServerList, Status
 from search_mcp.model.standing import Standing, standing_of
 from search_mcp.pool.lease import Lease
 from search_mcp.pool.pooled_server import PooledServer
@@ -74,10 +77,18 @@ class Standings:
         self._host, self._gateway = host, gateway
         self._taken: dict[tuple[str, Kind], ListChanged] = {}  # the lists of processes that the catalogue has
         self._recalled: dict[str, Lease] = {}  # the leases whose cached lists the catalogue has
+        self._counts: dict[str, tuple[ServerConfig, ServerList | None, int | None]] = {}
+
+    async def remember(self) -> None:
+        """Read what is cached of all servers, one after the other: a long list takes some milliseconds."""
+        for lease in list(self._gateway.leases):
+            self._recall(lease)
+            await anyio.lowlevel.checkpoint()
 
     def rows(self) -> list[Row]:
         """Return the servers in the order of the configuration."""
-        self._recall()
+        for lease in self._gateway.leases:
+            self._recall(lease)
         processes = self.processes()
         for process in processes.values():
             self._take_lists(process)
@@ -93,14 +104,13 @@ class Standings:
         configs = self._gateway.servers.configs
         return {name: each for name, each in found.items() if name in configs and configs[name].may_run}
 
-    def _recall(self) -> None:
-        """Read what is cached of the servers whose entries are new or edited."""
-        for lease in self._gateway.leases:
-            if self._recalled.get(lease.name) is not lease:
-                self._recalled[lease.name] = lease
-                self._taken = {key: news for key, news in self._taken.items() if key[0] != lease.name}
-                if not lease.is_open:
-                    lease.recall(OPENING)
+    def _recall(self, lease: Lease) -> None:
+        """Read what is cached of a server, if its entry is new or edited."""
+        if self._recalled.get(lease.name) is not lease:
+            self._recalled[lease.name] = lease
+            self._taken = {key: news for key, news in self._taken.items() if key[0] != lease.name}
+            if not lease.is_open:
+                lease.recall(OPENING)
 
     def _take_lists(self, process: PooledServer) -> None:
         """Give the catalogue the lists of a process, which other clients may have started."""
@@ -124,13 +134,22 @@ class Standings:
             standing,
             status.state,
             iso(status.since),
-            catalog.count(config.name) if is_known else None,
+            self._count(config) if is_known else None,
             command_lines.short(config),
             tuple(each.name for each in self.users(config.name)),
             status.sharing or "",
             config.enabled,
             sum(differing) + status.is_about_changed,
         )
+
+    def _count(self, config: ServerConfig) -> int | None:
+        """Return the number of tools that are shown; counted once for each list, which may have thousands."""
+        catalog = self._gateway.servers.catalog
+        page = catalog.pages.get((config.name, Kind.TOOLS))
+        known = self._counts.get(config.name)
+        if known is None or known[0] is not config or known[1] is not page:
+            known = self._counts[config.name] = (config, page, catalog.count(config.name))
+        return known[2]
 
     def _status(self, server: str, process: PooledServer | None) -> Status:
         if process is None:
