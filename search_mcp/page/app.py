@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 
+from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -74,9 +75,9 @@ def _plain(status: int) -> Response:
     return Response(f"{status} {HTTPStatus(status).phrase}\n", status, media_type="text/plain")
 
 
-def application(facts: Facts, door: Door) -> ASGIApp:
+def application(facts: Facts, door: Door, templates: Environment) -> ASGIApp:
     """Return the application of a page."""
-    web, streams = Web(facts, door), Streams()
+    web, streams = Web(facts, door, templates), Streams()
 
     async def enter_page(request: Request) -> Response:
         if request.state.session is not None:

@@ -15,7 +15,6 @@ TOKEN_SECONDS = 600.0
 """Time that an address from `search-mcp ui` can be used, once."""
 MOST_TOKENS, MOST_SESSIONS = 16, 64
 """Limits; the oldest is forgotten. A token is for one browser."""
-COOKIE = "search-mcp"
 _SECRET_BYTES = 32
 _OTHER_SITES = ("cross-site", "same-site")
 """Values of `Sec-Fetch-Site`; a site has any port, so another program on 127.0.0.1 is `same-site`."""
@@ -37,8 +36,9 @@ class Door:
 
     def __init__(self, authority: str, clock: Callable[[], float]) -> None:
         """`authority` is the host and the port that the page is reached at."""
-        # Cookies are the same for all ports of a host: with this path, no other program on it gets ours.
+        # Cookies are the same for all ports of a host: no other program on it gets ours, or can hide it behind its own.
         self.root = f"/{secrets.token_urlsafe(12)}/"
+        self.cookie = f"search-mcp-{secrets.token_hex(8)}"
         self.origin = f"http://{authority}"
         self._authority, self._clock = authority, clock
         self._tokens: dict[str, float] = {}
@@ -63,11 +63,11 @@ class Door:
         key = secrets.token_urlsafe(_SECRET_BYTES)
         self._sessions[key] = Session(self._clock() + SESSION_SECONDS)
         _forget_oldest(self._sessions, MOST_SESSIONS)
-        return f"{COOKIE}={key}; HttpOnly; SameSite=Strict; Path={self.root}; Max-Age={SESSION_SECONDS}"
+        return f"{self.cookie}={key}; HttpOnly; SameSite=Strict; Path={self.root}; Max-Age={SESSION_SECONDS}"
 
     def session(self, cookies: Mapping[str, str]) -> Session | None:
         """Return the session of a request."""
-        session = self._sessions.get(cookies.get(COOKIE, ""))
+        session = self._sessions.get(cookies.get(self.cookie, ""))
         return session if session is not None and session.ends > self._clock() else None
 
     def refusal(self, method: str, headers: Mapping[str, str]) -> int | None:

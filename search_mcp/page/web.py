@@ -45,12 +45,23 @@ def _shown(value: object) -> object:
 
 
 def environment() -> Environment:
-    """Return the templates; every text is escaped."""
+    """Return the templates, read and compiled; every text is escaped. Blocks.
+
+    They are those of the running code also if the files are replaced.
+    """
     loader = FileSystemLoader(HERE / "templates")
     found = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     found.filters |= {"moment": moment, "query": urlencode}
+    for name in found.list_templates():
+        found.get_template(name)
     return found
 
 
@@ -68,7 +79,7 @@ class Web:
 
     facts: Facts
     door: Door
-    templates: Environment = field(default_factory=environment)
+    templates: Environment
     views: dict[str, PartsOf] = field(default_factory=dict)
     """The parts of each view that change by themselves, by its path."""
 

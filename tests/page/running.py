@@ -20,7 +20,6 @@ from search_mcp.engine.joining import ask
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of the browser's command."""
-COOKIE = "search-mcp"
 WIDE, NARROW = 1000, 380
 """Widths of a window, in pixels."""
 
@@ -76,7 +75,7 @@ class Guest(httpx2.Client):
     def enters(self) -> httpx2.Response:
         """Use the token of the address; return the response, which has the cookie."""
         answer = self.post(f"{self.root}enter", data={"token": self.token})
-        if COOKIE in answer.cookies:
+        if answer.cookies:
             self.form_token = "".join(re.findall(r'name="form_token" value="([^"]+)"', self.view("servers"))[:1])
         return answer
 

@@ -12,7 +12,7 @@ from processes.run import SECONDS, server
 
 from page.conftest import NewHome
 from page.routes import OPEN, paths
-from page.running import COOKIE, Guest, PageHome
+from page.running import Guest, PageHome
 
 ECHO = {"one": server("well_behaved")}
 CHANGES = [path for path in paths("POST") if path != "enter"]
@@ -149,8 +149,9 @@ def test_nothing_is_shown_without_a_session(guest: Guest) -> None:
 
 @pytest.mark.parametrize("key", ["", "x", '"', "{key}x", "{token}"])
 def test_no_invented_cookie_lets_in(guest: Guest, key: str) -> None:
-    made = key.format(key=guest.cookies[COOKIE], token=guest.token)
-    with httpx2.Client(base_url=guest.origin, headers={"cookie": f"{COOKIE}={made}"}, trust_env=False) as stranger:
+    ((name, value),) = guest.cookies.items()
+    made = f"{name}={key.format(key=value, token=guest.token)}"
+    with httpx2.Client(base_url=guest.origin, headers={"cookie": made}, trust_env=False) as stranger:
         assert stranger.get(f"{guest.root}servers").status_code == 303
 
 
@@ -166,9 +167,18 @@ def test_the_cookie_goes_to_this_page_only(home: PageHome) -> None:
     with Guest(home.invites()) as guest:
         cookie = guest.enters().headers["set-cookie"]
     name, *attributes = cookie.split("; ")
-    assert name.startswith(f"{COOKIE}=")
+    assert name.startswith("search-mcp-")
     assert set(attributes) == {"HttpOnly", "SameSite=Strict", f"Path={guest.root}", "Max-Age=43200"}
     assert len(guest.root) > 16
+
+
+def test_no_cookie_of_another_program_hides_the_session(guest: Guest) -> None:
+    """A program on another port sets a cookie for all ports and paths; only the names are compared then."""
+    ((name, value),) = guest.cookies.items()
+    for other in ("search-mcp=x", 'search-mcp="; x', "x", "=x", f"{name[:-1]}=x", f"{name.upper()}=x"):
+        for cookies in (f"{name}={value}; {other}", f"{other}; {name}={value}"):
+            with httpx2.Client(base_url=guest.origin, headers={"cookie": cookies}, trust_env=False) as browser:
+                assert browser.get(f"{guest.root}servers").status_code == 200, cookies
 
 
 def test_a_token_is_for_one_browser(home: PageHome) -> None:

@@ -110,9 +110,11 @@ async function send(form, button) {
   form.setAttribute("aria-busy", "true");
   let answer;
   try {
-    answer = form.method === "get"
-      ? await fetch(`${form.action}?${fields}`, stop)
-      : await fetch(form.action, { method: "POST", body: fields, ...stop });
+    // Not `form.action`: that is a field of this name, if the form of a tool has one.
+    const action = form.getAttribute("action");
+    answer = form.getAttribute("method") === "post"
+      ? await fetch(action, { method: "POST", body: fields, ...stop })
+      : await fetch(`${action}?${fields}`, stop);
   } catch {
     if (!stop.signal.aborted) lose();
     return;
@@ -124,10 +126,11 @@ async function send(form, button) {
     location.reload();
     return;
   }
-  const shown = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const text = await answer.text();
+  const shown = new DOMParser().parseFromString(text, "text/html");
   const next = shown.getElementById("main");
   if (!next) {
-    location.assign(answer.url);
+    tell(text);
     return;
   }
   if (answer.url !== location.href) history.pushState(null, "", answer.url);
@@ -139,9 +142,17 @@ async function send(form, button) {
   (main.querySelector("[data-focus]") ?? follow(place, main) ?? main).focus({ preventScroll: false });
 }
 
+/** Show that a form was refused. */
+function tell(problem) {
+  const said = document.createElement("pre");
+  said.className = "said wrong";
+  said.textContent = problem;
+  document.getElementById("said").replaceChildren(said);
+}
+
 function onSubmit(event) {
   const form = event.target;
-  if (form.id === "enter" || form.target) return;
+  if (form.getAttribute("id") === "enter" || form.hasAttribute("target")) return;
   event.preventDefault();
   send(form, event.submitter);
 }
