@@ -104,7 +104,7 @@ def application(facts: Facts, door: Door, templates: Environment) -> ASGIApp:
             write = partial(web.write, "waiting_count.html", session, waiting=waiting)
             return {"waiting-count": Part(waiting, write), **await view(query, session)}
 
-        return streams.response(parts)
+        return streams.response(parts, session)
 
     async def failed(_request: Request, exc: Exception) -> Response:
         assert isinstance(exc, HTTPException)

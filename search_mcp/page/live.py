@@ -4,8 +4,8 @@ Nothing is looked at while no browser is connected.
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -22,6 +22,10 @@ END_SECONDS = 1.0
 """Time for the end of a stream to be sent."""
 MOST_STREAMS = 20
 """Streams at a time; a further one ends the oldest."""
+MOST_OF_A_BROWSER = 4
+"""Streams of one browser at a time: it opens six connections to a host, and needs one for requests."""
+_END = b"event: end\ndata:\n\n"
+"""Tells a page not to come again by itself."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,24 @@ class Streams:
 
     def __init__(self, tick_seconds: float = TICK_SECONDS, beat_seconds: float = BEAT_SECONDS) -> None:
         self._tick_seconds, self._beat_seconds = tick_seconds, beat_seconds
-        self._scopes: list[anyio.CancelScope] = []
+        self._running: list[tuple[object, anyio.CancelScope]] = []
 
-    def response(self, parts: Parts) -> Response:
-        """Return a response that sends the changes of a view."""
-        return _Stream(self._events(parts), self._scopes)
+    def response(self, parts: Parts, browser: object) -> Response:
+        """Return a response that sends the changes of a view to a browser."""
+        return _Stream(self, self._events(parts), browser)
+
+    @contextmanager
+    def running(self, browser: object, scope: anyio.CancelScope) -> Iterator[None]:
+        """Count a stream during the block, and end the oldest if there are too many."""
+        entry = browser, scope
+        self._running.append(entry)
+        of_browser = [each for of, each in self._running if of is browser]
+        for oldest in (*of_browser[:-MOST_OF_A_BROWSER], *(each for _, each in self._running[:-MOST_STREAMS])):
+            oldest.cancel()
+        try:
+            yield
+        finally:
+            self._running.remove(entry)
 
     async def _events(self, parts: Parts) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events: one with all parts, then the parts that change, and the time each second."""
@@ -81,23 +98,17 @@ class _Stream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[bytes, None], scopes: list[anyio.CancelScope]) -> None:
-        """`scopes` are those of all running streams."""
+    def __init__(self, streams: Streams, events: AsyncGenerator[bytes, None], browser: object) -> None:
         super().__init__(events)
-        self._events, self._scopes = events, scopes
+        self._streams, self._events, self._browser = streams, events, browser
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events), anyio.create_task_group() as tasks:
-            self._scopes.append(tasks.cancel_scope)
-            for oldest in self._scopes[:-MOST_STREAMS]:
-                oldest.cancel()
-            try:
+            with self._streams.running(self._browser, tasks.cancel_scope):
                 tasks.start_soon(_end_when_gone, receive, tasks.cancel_scope)
                 await self.stream_response(send)
-            finally:
-                self._scopes.remove(tasks.cancel_scope)
         with anyio.move_on_after(END_SECONDS):  # a browser that reads nothing does not read the end
-            await send({"type": "http.response.body"})
+            await send({"type": "http.response.body", "body": _END})
 
 
 async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:

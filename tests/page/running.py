@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from processes.run import SECONDS
 from processes.shared import Home
 
@@ -22,6 +22,8 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 """Names of the browser's command."""
 WIDE, NARROW = 1000, 380
 """Widths of a window, in pixels."""
+
+expect.set_options(timeout=30_000)  # a busy machine; what is expected comes within a second
 
 
 class PageHome(Home):

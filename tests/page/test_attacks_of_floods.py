@@ -12,7 +12,7 @@ from page.conftest import NewHome
 from page.routes import paths
 from page.running import Guest, PageHome, waits_until
 from search_mcp.fronts.asgi import MOST_CONNECTIONS
-from search_mcp.page.live import MOST_STREAMS
+from search_mcp.page.live import MOST_OF_A_BROWSER
 from search_mcp.page.web import FORM_BYTES
 
 ECHO = {"one": server("well_behaved")}
@@ -111,7 +111,7 @@ def test_many_streams_end_the_oldest_ones(home: PageHome, guest: Guest) -> None:
 
         def are_few() -> bool:
             living.difference_update([each for each in living if has_ended(each)])
-            return len(living) <= MOST_STREAMS
+            return len(living) <= MOST_OF_A_BROWSER
 
         waits_until(are_few)
         assert guest.view("servers")
@@ -125,7 +125,7 @@ def has_ended(stream: socket.socket) -> bool:
     with contextlib.suppress(BlockingIOError):
         while chunk := stream.recv(1 << 16):
             read += chunk
-    return read.endswith(b"\r\n0\r\n\r\n")
+    return read.endswith(b"0\r\n\r\n")
 
 
 def open_files(home: PageHome) -> int:

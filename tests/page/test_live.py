@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
-from search_mcp.page.live import MOST_STREAMS, Part, Streams
+from search_mcp.page.live import MOST_OF_A_BROWSER, MOST_STREAMS, Part, Streams
 
 SECONDS = 5.0
 
@@ -56,12 +56,12 @@ class Browser:
     async def send(self, message: Any) -> None:
         await self.reads.wait()
         self.status = message.get("status", self.status)
-        if message.get("body"):
-            text = message["body"].decode()
+        text = message.get("body", b"").decode()
+        if text == "event: end\ndata:\n\n":
+            self.has_end = not message.get("more_body")
+        elif text:
             assert text.startswith("data: ") and text.endswith("\n\n")
             await self._received.send(json.loads(text.removeprefix("data: ")))
-        if message["type"] == "http.response.body" and not message.get("more_body"):
-            self.has_end = True
 
     async def event(self) -> dict[str, Any]:
         """Return the next event."""
@@ -74,9 +74,9 @@ class Browser:
             pass
         assert [*parts] == [*names]
 
-    async def opens(self, streams: Streams, view: View, tasks: TaskGroup) -> None:
+    async def opens(self, streams: Streams, view: View, tasks: TaskGroup, browser: object = None) -> None:
         """Open a stream, and wait for its first event."""
-        tasks.start_soon(self._stay, streams.response(view.parts))
+        tasks.start_soon(self._stay, streams.response(view.parts, browser or self))
         await self.gets("one", "two")
         assert self.status == 200
 
@@ -89,10 +89,10 @@ class Browser:
         self._events.close()
 
 
-async def opened(stack: AsyncExitStack, streams: Streams, view: View, tasks: TaskGroup) -> Browser:
+async def opened(stack: AsyncExitStack, streams: Streams, view: View, tasks: TaskGroup, of: object = None) -> Browser:
     browser = Browser()
     stack.callback(browser.close)
-    await browser.opens(streams, view, tasks)
+    await browser.opens(streams, view, tasks, of)
     return browser
 
 
@@ -147,13 +147,25 @@ async def test_one_stream_too_many_ends_the_oldest(*, reads: bool) -> None:
         tasks.cancel_scope.cancel()
 
 
+async def test_one_stream_too_many_of_a_browser_ends_its_oldest() -> None:
+    view, streams = View(), new_streams()
+    async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
+        of_another = await opened(stack, streams, view, tasks)
+        oldest, *others = [await opened(stack, streams, view, tasks, "one") for _ in range(MOST_OF_A_BROWSER + 1)]
+        with anyio.fail_after(SECONDS):
+            await oldest.done.wait()
+        assert oldest.has_end
+        assert not any(each.done.is_set() for each in [of_another, *others])
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_fault_of_a_view_ends_its_stream_alone() -> None:
     async def fails() -> Mapping[str, Part]:
         raise LookupError("a bug")
 
     streams, browser = new_streams(), Browser()
     with pytest.raises(ExceptionGroup) as failure:
-        await streams.response(fails)({"type": "http"}, browser.receive, browser.send)
+        await streams.response(fails, browser)({"type": "http"}, browser.receive, browser.send)
     assert failure.group_contains(LookupError)
     browser.close()
     async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:

@@ -5,28 +5,31 @@ const SILENCE = 2500; // milliseconds without an event after which nothing count
 
 let source = null;
 let timer = 0;
+let shown = location.pathname + location.search; // of the view; a link to a part of it leads to no other one
 
 /** Put HTML of the server into an element, and keep the focus where it was. */
 function put(element, html) {
   const active = document.activeElement;
-  const place = element.contains(active) ? pathOf(active, element) : null;
+  const place = element.contains(active) ? pathOf(active) : null;
   const open = [...element.querySelectorAll("details[open][id]")].map((each) => each.id);
   element.innerHTML = html;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (place) follow(place, element)?.focus();
+  if (place) follow(place)?.focus();
 }
 
-/** Say where an element is: by its id, else by its kind and its number among those of its kind. */
-function pathOf(active, root) {
-  if (active.id) return { id: active.id };
+/** Say where an element is: by its id, else by its label or its number among those of its kind in an element with an id. */
+function pathOf(active) {
+  const owner = active.closest("[id]");
+  if (owner === active) return { id: active.getAttribute("id") };
+  const tag = active.tagName;
   const label = active.getAttribute("aria-label");
-  const same = [...root.querySelectorAll(active.tagName)];
-  return { label, tag: active.tagName, number: same.indexOf(active) };
+  return { id: owner?.getAttribute("id"), tag, label, number: [...(owner ?? document).querySelectorAll(tag)].indexOf(active) };
 }
 
-function follow({ id, label, tag, number }, root) {
-  if (id) return document.getElementById(id);
-  const same = [...root.querySelectorAll(tag)];
+function follow({ id, tag, label, number }) {
+  const owner = document.getElementById(id);
+  if (!tag || !owner) return owner;
+  const same = [...owner.querySelectorAll(tag)];
   return same.find((each) => label && each.getAttribute("aria-label") === label) ?? same[number];
 }
 
@@ -64,22 +67,36 @@ function expect() {
   timer = setTimeout(lose, SILENCE);
 }
 
-function lose() {
-  document.body.classList.add("gone");
-  document.getElementById("gone")?.removeAttribute("hidden");
+function lose(why = "gone") {
+  document.body.classList.add(why);
+  document.getElementById(why)?.removeAttribute("hidden");
   for (const state of document.querySelectorAll(".state")) {
     state.textContent = "unknown";
     state.dataset.state = "unknown";
   }
 }
 
+/** Stop until the user looks at this page again: the browser has more pages than streams. */
+function rest() {
+  source.close();
+  clearTimeout(timer);
+  lose("resting");
+}
+
+function wake() {
+  if (document.visibilityState === "visible" && document.body.classList.contains("resting")) location.reload();
+}
+
 function connect() {
   source?.close();
   clearTimeout(timer);
+  document.body.classList.remove("resting");
+  document.getElementById("resting")?.setAttribute("hidden", "");
   const { events } = document.body.dataset;
   if (!events) return;
   source = new EventSource(events);
   source.onmessage = onEvent;
+  source.addEventListener("end", rest);
   timer = setTimeout(lose, SILENCE);
 }
 
@@ -105,7 +122,7 @@ async function send(form, button) {
   if (form.getAttribute("aria-busy")) return; // it is being carried out
   const fields = new URLSearchParams(new FormData(form, button));
   const main = document.getElementById("main");
-  const place = pathOf(button ?? form, main);
+  const place = pathOf(button ?? form);
   const stop = stopper(form);
   form.setAttribute("aria-busy", "true");
   let answer;
@@ -127,19 +144,20 @@ async function send(form, button) {
     return;
   }
   const text = await answer.text();
-  const shown = new DOMParser().parseFromString(text, "text/html");
-  const next = shown.getElementById("main");
-  if (!next) {
+  const next = new DOMParser().parseFromString(text, "text/html");
+  const content = next.getElementById("main");
+  if (!content) {
     tell(text);
     return;
   }
-  if (answer.url !== location.href) history.pushState(null, "", answer.url);
-  document.title = shown.title;
-  document.body.dataset.events = shown.body.dataset.events ?? "";
-  document.querySelector("nav").replaceWith(shown.querySelector("nav"));
-  main.innerHTML = next.innerHTML;
+  if (answer.url !== location.href.split("#")[0]) history.pushState(null, "", answer.url);
+  shown = location.pathname + location.search;
+  document.title = next.title;
+  document.body.dataset.events = next.body.dataset.events ?? "";
+  document.querySelector("nav").replaceWith(next.querySelector("nav"));
+  main.innerHTML = content.innerHTML;
   connect();
-  (main.querySelector("[data-focus]") ?? follow(place, main) ?? main).focus({ preventScroll: false });
+  (main.querySelector("[data-focus]") ?? follow(place) ?? main).focus({ preventScroll: false });
 }
 
 /** Show that a form was refused. */
@@ -168,7 +186,11 @@ function enter() {
 }
 
 addEventListener("submit", onSubmit);
-addEventListener("popstate", () => location.reload());
+addEventListener("popstate", () => {
+  if (location.pathname + location.search !== shown) location.reload();
+});
+document.addEventListener("visibilitychange", wake);
+addEventListener("focus", wake);
 addEventListener("hashchange", enter);
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
