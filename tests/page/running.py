@@ -81,6 +81,11 @@ class Guest(httpx2.Client):
             self.form_token = "".join(re.findall(r'name="form_token" value="([^"]+)"', self.view("servers"))[:1])
         return answer
 
+    @property
+    def cookie(self) -> str:
+        """The header that shows the session."""
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
     def view(self, path: str) -> str:
         """Return the HTML of a view."""
         answer = self.get(self.root + path)

@@ -51,8 +51,7 @@ def connections(port: int, number: int, data: bytes) -> Iterator[list[socket.soc
 
 def head(guest: Guest, path: str, method: str = "GET", **more: str) -> bytes:
     """Return the head of a request with a session; `more` are further headers."""
-    cookie = "; ".join(f"{name}={value}" for name, value in guest.cookies.items())
-    headers = {"host": guest.authority, "origin": guest.origin, "cookie": cookie, **more}
+    headers = {"host": guest.authority, "origin": guest.origin, "cookie": guest.cookie, **more}
     lines = [f"{method} {guest.root}{path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 

@@ -243,7 +243,7 @@ def test_a_closed_request_cancels_its_call(home: PageHome, tmp_path: Path) -> No
         body = urlencode({"form_token": guest.form_token, **fields})
         head = (
             f"POST {guest.root}{form('box.work')} HTTP/1.1\r\nHost: {guest.authority}\r\nOrigin: {guest.origin}\r\n"
-            f"Cookie: search-mcp={guest.cookies['search-mcp']}\r\nContent-Length: {len(body)}\r\n"
+            f"Cookie: {guest.cookie}\r\nContent-Length: {len(body)}\r\n"
             "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
         )
         with socket.create_connection(("127.0.0.1", guest.port), SECONDS) as connection:
