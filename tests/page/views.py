@@ -1,0 +1,11 @@
+"""The views of the page, for the tests of all of them."""
+
+from urllib.parse import urlencode
+
+VIEWS = ("servers", "server", "waiting", "try", "usage")
+"""The path of each view; a new view belongs here."""
+
+
+def address(view: str, server: str) -> str:
+    """Return the path of a view with its query; of the views of one server, that of this one."""
+    return f"{view}?{urlencode({'name': server})}" if view == "server" else view
