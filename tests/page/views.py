@@ -2,8 +2,11 @@
 
 from urllib.parse import urlencode
 
-VIEWS = ("servers", "server", "waiting", "try", "usage")
+from page.routes import paths
+
+NAMES = ("servers", "server", "waiting", "try", "clients", "usage", "add")
 """The path of each view; a new view belongs here."""
+VIEWS = tuple(each for each in NAMES if each in paths("GET"))
 
 
 def address(view: str, server: str) -> str:

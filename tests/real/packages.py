@@ -48,6 +48,7 @@ FASTMCP = (
     *("python-multipart==0.0.34", "pyyaml==6.0.3", "starlette==1.10.0", "uncalled-for==0.6.1", "uvicorn==0.54.0"),
     *("watchfiles==1.3.0", "websockets==17.4"),
 )
+AXE = "axe-core@4.14.1"
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
 REGISTRY = ("skillsaw==0.22.0",)  # a linter that contains the released schemas of the official registry
@@ -200,6 +201,11 @@ def known_server(package: str, version: str) -> Path:
         return _npm_folder("known-server", f"{name}@{version}") / "node_modules" / ".bin"
     key = (f"{name}=={version}", f"python{sys.version_info[0]}{sys.version_info[1]}")
     return _interpreter(_installed("known-server", key, lambda folder: _uv_venv(folder, key[0]))).parent
+
+
+def axe() -> Path:
+    """Install axe, which finds faults of accessibility; return its script for a page."""
+    return _npm_folder("axe", AXE) / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def bundles() -> Path:
