@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loop_steps.test_steps import LIMIT, slowness
 from processes.run import SECONDS, server
 
 from page.conftest import NewHome
 from page.routes import paths
 from page.running import Guest, PageHome, waits_until
+from page.views import VIEWS, address
 from search_mcp.fronts.asgi import MOST_CONNECTIONS
 from search_mcp.page.live import MOST_OF_A_BROWSER
 from search_mcp.page.web import FORM_BYTES
@@ -147,3 +149,25 @@ def test_what_is_no_request_is_no_line_of_the_log(home: PageHome, guest: Guest, 
     with connections(guest.port, 3, data):
         assert guest.view("servers")
     assert home.log.read_bytes() == before
+
+
+def test_servers_with_long_and_restless_lists_block_nothing(new_home: NewHome) -> None:
+    """The page looks at them five times a second, for each view that is open."""
+    limit = LIMIT * slowness()
+    lists = {"restless": server("changes_endlessly"), "long": server("many_tools", "10000")}
+    home = new_home({**ECHO, **lists, "loud": server("floods_stderr")})
+    home.environment["STEPS"] = str(limit)
+    with home.visit() as guest, contextlib.ExitStack() as stack:
+        for name in (*lists, "loud", "one"):
+            guest.sends("start", server=name)
+        waits_until(lambda: "5000 tools" in guest.view("servers"))
+        for view in VIEWS:
+            view = address(view, "restless")
+            stack.enter_context(connections(guest.port, 1, head(guest, f"events?view={view.replace('?', '&')}")))
+        with home.client() as client:
+            client.opens()
+            for view in VIEWS:
+                for name in lists:
+                    assert guest.get(guest.root + address(view, name)).status_code == 200
+                assert client.calls("one.echo", words="a") == "a"
+    assert [line for line in home.log.read_text().splitlines() if "STEP of" in line] == []

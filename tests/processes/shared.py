@@ -70,6 +70,20 @@ if "run_engine" in " ".join(sys.orig_argv):
             return read_configuration(*given)
 
         host.open_configuration = fails_once
+    if "STEPS" in os.environ:
+        import time
+        from asyncio import events
+
+        run_step = events.Handle._run
+
+        def measures(step):
+            began = time.thread_time()
+            run_step(step)
+            took = time.thread_time() - began
+            if took > float(os.environ["STEPS"]):
+                os.write(2, f"STEP of {1e3 * took:.0f} ms: {step!r}\\n".encode())
+
+        events.Handle._run = measures
     if "IDLE" in os.environ:
         from search_mcp.engine import process as engine_process
 

@@ -1,4 +1,6 @@
-"""Has a thousand tools with a page of description each: a list of several megabytes."""
+"""Has a thousand tools, or as many as its argument says, with a page of description each: several megabytes."""
+
+import sys
 
 import well_behaved
 from well_behaved import Json
@@ -11,5 +13,6 @@ def say(message: Json) -> None:
 
 
 if __name__ == "__main__":
-    tools = {f"tool_{number}": well_behaved.TOOLS["echo"] for number in range(1000)}
+    number = int(sys.argv[1]) if sys.argv[1:] else 1000
+    tools = {f"tool_{each}": well_behaved.TOOLS["echo"] for each in range(number)}
     well_behaved.serve({**well_behaved.TOOLS, **tools}, say=say)
