@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 
-from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from search_mcp.auth.callback import is_of_another_user
@@ -17,7 +16,7 @@ from search_mcp.page import adding, clients, details, servers, trying, usage, wa
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part, Streams
-from search_mcp.page.web import HERE, Web, read_form, session_of
+from search_mcp.page.web import Files, Web, read_form, session_of
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; "
@@ -28,7 +27,7 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-_STATIC = ("page.css", "page.js", "icon.svg")
+_STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _OPEN = ("", "enter", *_STATIC)
 """Paths that need no session; they show nothing."""
 
@@ -75,9 +74,9 @@ def _plain(status: int) -> Response:
     return Response(f"{status} {HTTPStatus(status).phrase}\n", status, media_type="text/plain")
 
 
-def application(facts: Facts, door: Door, templates: Environment) -> ASGIApp:
+def application(facts: Facts, door: Door, files: Files) -> ASGIApp:
     """Return the application of a page."""
-    web, streams = Web(facts, door, templates), Streams()
+    web, streams = Web(facts, door, files.templates), Streams()
 
     async def enter_page(request: Request) -> Response:
         if request.state.session is not None:
@@ -111,7 +110,7 @@ def application(facts: Facts, door: Door, templates: Environment) -> ASGIApp:
         return _plain(exc.status_code)
 
     async def static(name: str, _request: Request) -> Response:
-        return FileResponse(HERE / "static" / name)
+        return Response(files.static[name], media_type=_STATIC[name])
 
     routes = [
         web.get("", enter_page),

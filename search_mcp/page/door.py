@@ -15,7 +15,8 @@ TOKEN_SECONDS = 600.0
 """Time that an address from `search-mcp ui` can be used, once."""
 MOST_TOKENS, MOST_SESSIONS = 16, 64
 """Limits; the oldest is forgotten. A token is for one browser."""
-_SECRET_BYTES = 32
+_SECRET_BYTES, _FORM_BYTES = 32, 16
+"""Of what lets in, and of what is in each form of a page, of which there may be a hundred."""
 _OTHER_SITES = ("cross-site", "same-site")
 """Values of `Sec-Fetch-Site`; a site has any port, so another program on 127.0.0.1 is `same-site`."""
 
@@ -25,7 +26,7 @@ class Session:
     """A browser that was let in."""
 
     ends: float
-    form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES))
+    form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_FORM_BYTES))
     """Is in every form of this session and in no other page; a form without it is refused."""
     said: list[str] = field(default_factory=list)
     """What came of the last changes; shown once."""

@@ -16,7 +16,7 @@ from search_mcp.page.app import application
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts, PageGateway
 from search_mcp.page.standings import Standings
-from search_mcp.page.web import environment
+from search_mcp.page.web import read_files
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Page:
             None,
             BURST_SECONDS,
         )
-        templates = await run_in_thread(environment)
+        files = await run_in_thread(read_files)
         listening = listening_at(ADDRESS)
         door = Door(f"{ADDRESS}:{listening.getsockname()[1]}", dependencies.clock)
 
@@ -83,7 +83,7 @@ class Page:
                 await standings.remember()
                 facts = Facts(host, gateway, standings, path, first, tasks)
                 tasks.start_soon(follow)
-                await AsgiHost(application(facts, door, templates)).run_on(listening)
+                await AsgiHost(application(facts, door, files)).run_on(listening)
 
         self._tasks.start_soon(self._guarded, run)
         log.info("= the page is open at %s", door.origin)

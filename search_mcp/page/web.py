@@ -44,11 +44,24 @@ def _shown(value: object) -> object:
     return wholly_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def environment() -> Environment:
-    """Return the templates, read and compiled; every text is escaped. Blocks.
+@dataclass(frozen=True)
+class Files:
+    """The files of the page, those of the running code also if they are replaced."""
 
-    They are those of the running code also if the files are replaced.
-    """
+    templates: Environment
+    static: Mapping[str, bytes]
+
+
+def read_files() -> Files:
+    """Read the static files, and compile the templates. Blocks."""
+    templates = environment()
+    for name in templates.list_templates():
+        templates.get_template(name)
+    return Files(templates, {path.name: path.read_bytes() for path in sorted((HERE / "static").iterdir())})
+
+
+def environment() -> Environment:
+    """Return the templates; every text is escaped."""
     loader = FileSystemLoader(HERE / "templates")
     found = Environment(
         loader=loader,
@@ -60,8 +73,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {"moment": moment, "query": urlencode}
-    for name in found.list_templates():
-        found.get_template(name)
     return found
 
 
