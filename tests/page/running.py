@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from search_mcp.engine.joining import ask
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of the browser's command."""
+PROGRAM = (sys.executable, "-m", "search_mcp")
 WIDE, NARROW = 1000, 380
 """Widths of a window, in pixels."""
 
@@ -37,7 +39,7 @@ class PageHome(Home):
         """Return a new address of the page, which is for one browser; the first time, the engine is started."""
         if not self.sockets():
             return self.runs_ui()
-        first = {**hello.introduction({"--config": str(self.config)}), "wants": "page", "program": []}
+        first = {**hello.introduction({"--config": str(self.config)}), "wants": "page", "program": PROGRAM}
         answer = ask(str(self.sockets()[0]), first, SECONDS)
         assert answer is not None
         return f"{answer['address']}#{answer['token']}"

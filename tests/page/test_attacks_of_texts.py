@@ -13,7 +13,7 @@ from page.conftest import NewHome, NewVisitor
 from page.running import PageHome, Visitor
 from page.views import VIEWS, address
 
-MARKUP = "\"'></pre><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}<!--"
+MARKUP = "\"'></pre><img src=x onerror=alert(1)><script>alert(2)</script>{{7*12345}}<!--"
 FOREIGN = "main :is(img, script, iframe, object, embed, base, link, meta, style, [onerror], [style])"
 """What no view has; an element of it would be of the markup."""
 
@@ -42,7 +42,7 @@ def client(home: PageHome) -> Iterator[SharedRun]:
 
 def tells_nothing_but_text(page: Page) -> None:
     assert page.locator(FOREIGN).count() == 0
-    assert "49" not in page.get_by_role("main").inner_text()
+    assert "86415" not in page.get_by_role("main").inner_text()
     assert page.locator("body > *").count() <= 6  # no element was closed early
 
 
@@ -55,7 +55,7 @@ def test_no_text_becomes_an_element(home: PageHome, new_visitor: NewVisitor, vie
     page = visitor.enters(home)
     page.on("dialog", lambda dialog: visitor.complaints.append(dialog.message))
     page.goto(page.url.removesuffix("servers") + address(view, MARKUP))
-    if view != "waiting":
+    if view not in ("waiting", "client", "connect", "add"):
         expect(page.get_by_text("<script>alert(2)</script>").first).to_be_visible()
     tells_nothing_but_text(page)
 
