@@ -128,7 +128,7 @@ async function send(form, button) {
   let answer;
   try {
     // Not `form.action`: that is a field of this name, if the form of a tool has one.
-    const action = form.getAttribute("action");
+    const action = button?.getAttribute("formaction") ?? form.getAttribute("action");
     answer = form.getAttribute("method") === "post"
       ? await fetch(action, { method: "POST", body: fields, ...stop })
       : await fetch(`${action}?${fields}`, stop);
