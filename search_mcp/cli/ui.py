@@ -13,10 +13,14 @@ from typing import Annotated
 import typer
 
 from search_mcp.cli.clients.program import own_program
+from search_mcp.cli.files.own_file import own_file, save
 from search_mcp.cli.logins.browser import open_page
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.terminal import Terminal
+from search_mcp.clients.merging import ROOT
+from search_mcp.config import location
+from search_mcp.config.schema import Config
 from search_mcp.config.trust import real_path
 from search_mcp.engine import hello
 from search_mcp.engine.hello import Json
@@ -34,12 +38,21 @@ def ui(
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
 ) -> int:
     """Open the page that shows your servers, what waits for you, and who called what."""
-    config, path = options.configuration()
+    config, path = _configuration(options)
     first = {**hello.introduction({"--config": options.config}), "wants": "page", "program": own_program()}
     if config.settings.engine == "own" or not is_supported(sys.platform):
         return _show_alone(first, options.screen, no_open=no_open)
     _tell(_invited(first, path), options.screen, no_open=no_open)
     return FINE
+
+
+def _configuration(options: Options) -> tuple[Config, Path]:
+    """Read the configuration; make an empty one for a user who has none, because the page can fill it."""
+    if options.config is None and not any(each.exists() for each in location.places(None, os.environ)):
+        file = own_file(options)
+        save(file, file.document.put((ROOT,), {}), options)
+        options.screen.note(f"{file.path} is new, and has no server yet.")
+    return options.configuration()
 
 
 def _tell(answer: Json, screen: Terminal, *, no_open: bool) -> None:

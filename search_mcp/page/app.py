@@ -87,7 +87,7 @@ def application(facts: Facts, door: Door, files: Files) -> ASGIApp:
         # The address is an argument of the browser's process, and every user of this computer sees those.
         if await is_of_another_user(request.scope["client"][1], request.scope["server"][1]):
             return _plain(403)
-        cookie = door.enter((await read_form(request)).get("token").strip())
+        cookie = door.enter((await read_form(request)).get("token").rpartition("#")[2].strip())
         if cookie is None:
             return _entering(web, "This address was used already, or is too old.")
         return RedirectResponse(f"{door.root}servers", 303, {"set-cookie": cookie})
@@ -101,7 +101,8 @@ def application(facts: Facts, door: Door, files: Files) -> ASGIApp:
         async def parts() -> dict[str, Part]:
             waiting = facts.waiting
             write = partial(web.write, "waiting_count.html", session, waiting=waiting)
-            return {"waiting-count": Part(waiting, write), **await view(query, session)}
+            notice = Part(facts.notices, partial(web.write, "notice.html", session))
+            return {"waiting-count": Part(waiting, write), "notice": notice, **await view(query, session)}
 
         return streams.response(parts, session)
 

@@ -65,6 +65,7 @@ def routes(web: Web) -> list[Route]:
             "server.html",
             VIEW,
             row=row,
+            has_log=config.remote is None,
             log=await _log(config),
             tools=_tools(config),
             most=MOST_TOOLS,

@@ -79,6 +79,13 @@ class Facts:
         return next((each for each in self.rows() if each.server == server), None)
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What is wrong with the configuration file."""
+        error = self.gateway.servers.configuration_error
+        broken = () if error is None else (f"{error}. What ran before goes on, and this notice ends with the mistake.",)
+        return (*broken, *(() if broken else self.gateway.config.warnings))
+
+    @property
     def waiting(self) -> int:
         """The number of servers and addresses that wait for the user."""
         addresses = sum(len(each.gateway.state.links.waiting()) for each in self.clients)
@@ -101,10 +108,10 @@ class Facts:
             raise Problem(f"{server} cannot be started: it is {word}")
         if process is not None:
             process.supervisor.restart()
-        elif lease.is_open:
-            lease.restart()
         else:
-            lease.open(OPENING)
+            if not lease.is_open:
+                lease.open(OPENING)
+            lease.restart()  # starts it now, also where only a call would
         self.forget()
 
     async def edited(self, edit: Callable[[], T]) -> T:

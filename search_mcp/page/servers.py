@@ -45,7 +45,7 @@ def routes(web: Web) -> list[Route]:
     async def start(request: Request, form: Form) -> Response:
         row = known(web, form)
         facts.start(row.server)
-        return web.done(request, f"{row.server} is being started.", back_of(form))
+        return web.done(request, "", back_of(form))
 
     web.views[VIEW] = parts
     return [web.get(VIEW, show), web.post("switch", switch), web.post("start", start)]

@@ -136,7 +136,7 @@ class Standings:
             iso(status.since),
             self._count(config) if is_known else None,
             command_lines.short(config),
-            tuple(each.name for each in self.users(config.name)),
+            tuple(each.name for each in self.users(config.name)) if status.state in _WITH_PROCESS else (),
             status.sharing or "",
             config.enabled,
             sum(differing) + status.is_about_changed,

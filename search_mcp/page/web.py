@@ -122,7 +122,8 @@ class Web:
     def done(self, request: Request, said: str, back: str) -> Response:
         """Answer a form: go to a view, which shows what came of it."""
         self.facts.forget()
-        session_of(request).said.append(said)
+        if said:
+            session_of(request).said.append(said)
         return RedirectResponse(self.door.root + back, 303)
 
     def get(self, path: str, act: Handler) -> Route:

@@ -14,23 +14,45 @@ function put(element, html) {
   const open = [...element.querySelectorAll("details[open][id]")].map((each) => each.id);
   element.innerHTML = html;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (place) follow(place)?.focus();
+  if (place) refocus(place);
 }
 
-/** Say where an element is: by its id, else by its label or its number among those of its kind in an element with an id. */
+/** Give the focus back; if its element is gone, to the heading of what it was in, where a key decides nothing. */
+function refocus(place) {
+  const heading = document.getElementById(place.id)?.querySelector("h2 a");
+  (follow(place) ?? heading ?? document.getElementById("main")).focus();
+}
+
+/** Return the state of each server that is listed. */
+function states() {
+  const rows = [...document.querySelectorAll(".row[id]")].filter((row) => row.querySelector(".state"));
+  return new Map(rows.map((row) => [row.querySelector("h2").textContent, row.querySelector(".state").textContent]));
+}
+
+/** Have a screen reader say which states have changed by themselves. */
+function announce(before) {
+  const changed = [...states()].filter(([name, state]) => before.has(name) && before.get(name) !== state);
+  if (changed.length) {
+    document.getElementById("announced").textContent = changed.map(([name, state]) => `${name}: ${state}`).join("; ");
+  }
+}
+
+/** Say which element it is: by its id, or by its text or label in an element with an id. */
 function pathOf(active) {
   const owner = active.closest("[id]");
   if (owner === active) return { id: active.getAttribute("id") };
-  const tag = active.tagName;
-  const label = active.getAttribute("aria-label");
-  return { id: owner?.getAttribute("id"), tag, label, number: [...(owner ?? document).querySelectorAll(tag)].indexOf(active) };
+  return { id: owner?.getAttribute("id"), tag: active.tagName, name: nameOf(active) };
 }
 
-function follow({ id, tag, label, number }) {
+function nameOf(element) {
+  return element.getAttribute("aria-label") ?? element.textContent;
+}
+
+/** Find the same element again, never another one: its neighbour may accept something else. */
+function follow({ id, tag, name }) {
   const owner = document.getElementById(id);
   if (!tag || !owner) return owner;
-  const same = [...owner.querySelectorAll(tag)];
-  return same.find((each) => label && each.getAttribute("aria-label") === label) ?? same[number];
+  return [...owner.querySelectorAll(tag)].find((each) => nameOf(each) === name);
 }
 
 /** Whether the user is writing into this part, which must not be taken away. */
@@ -44,10 +66,12 @@ function onEvent({ data }) {
   const { at, parts } = JSON.parse(data);
   const time = document.getElementById("at");
   if (time) time.textContent = at;
+  const before = states();
   for (const [id, html] of Object.entries(parts)) {
     const element = document.getElementById(id);
     if (element && !isBeingWritten(element)) put(element, html);
   }
+  announce(before);
   if ("waiting-count" in parts) retitle();
 }
 
@@ -70,6 +94,7 @@ function expect() {
 function lose(why = "gone") {
   document.body.classList.add(why);
   document.getElementById(why)?.removeAttribute("hidden");
+  for (const each of document.querySelectorAll("main, nav")) each.inert = true; // nothing here can be done now
   for (const state of document.querySelectorAll(".state")) {
     state.textContent = "unknown";
     state.dataset.state = "unknown";
@@ -91,6 +116,7 @@ function connect() {
   source?.close();
   clearTimeout(timer);
   document.body.classList.remove("resting");
+  for (const each of document.querySelectorAll("main, nav")) each.inert = false;
   document.getElementById("resting")?.setAttribute("hidden", "");
   const { events } = document.body.dataset;
   if (!events) return;
@@ -157,7 +183,9 @@ async function send(form, button) {
   document.querySelector("nav").replaceWith(next.querySelector("nav"));
   main.innerHTML = content.innerHTML;
   connect();
-  (main.querySelector("[data-focus]") ?? follow(place) ?? main).focus({ preventScroll: false });
+  const answered = main.querySelector("[data-focus]");
+  if (answered) answered.focus();
+  else refocus(place);
 }
 
 /** Show that a form was refused. */
@@ -185,6 +213,12 @@ function enter() {
   form.submit();
 }
 
+/** A key that is held accepts nothing: what comes into its place may be another decision. */
+function onKey(event) {
+  if (event.repeat && event.target.matches("button, a")) event.preventDefault();
+}
+
+addEventListener("keydown", onKey);
 addEventListener("submit", onSubmit);
 addEventListener("popstate", () => {
   if (location.pathname + location.search !== shown) location.reload();
