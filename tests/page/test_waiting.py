@@ -220,3 +220,24 @@ def test_a_form_about_an_unknown_server_is_answered(new_home: NewHome, path: str
     with new_home({"one": server("well_behaved")}).visit() as guest:
         assert guest.sends(path, server="<gone>", back="waiting").status_code == 303
         assert "there is no server '<gone>'" in html.unescape(guest.view("waiting"))
+
+
+# Keys
+
+
+def test_a_key_that_is_pressed_again_accepts_nothing_else(new_home: NewHome, visitor: Visitor) -> None:
+    """What comes into the place of an accepted command is another decision."""
+    home = new_home({"one": server("well_behaved")}, confirmCommands=True)
+    page = visitor.enters(home, "waiting")
+    for name in ("first", "second"):
+        add_command(home, name, "sh", "-c", f"exit # {name}")
+    page.get_by_role("button", name="Accept this command: first").focus()
+    expect(page.get_by_role("button", name="Accept this command: second")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("first: its command is accepted.")).to_be_visible()
+    expect(page.get_by_role("region", name="first")).to_have_count(0)
+    page.keyboard.press("Enter")
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")  # as a key that is held repeats itself
+    page.keyboard.up("Enter")
+    assert json.loads(home.types("servers", "--json").stdout)["servers"][2]["state"] == "held"
