@@ -76,6 +76,7 @@ class Standings:
     def __init__(self, host: Host, gateway: Gateway) -> None:
         self._host, self._gateway = host, gateway
         self._taken: dict[tuple[str, Kind], ListChanged] = {}  # the lists of processes that the catalogue has
+        self._version = 0  # of the catalogue, when it had got them
         self._recalled: dict[str, Lease] = {}  # the leases whose cached lists the catalogue has
         self._counts: dict[str, tuple[ServerConfig, ServerList | None, int | None]] = {}
 
@@ -90,8 +91,7 @@ class Standings:
         for lease in self._gateway.leases:
             self._recall(lease)
         processes = self.processes()
-        for process in processes.values():
-            self._take_lists(process)
+        self._take_all_lists(processes.values())
         return [self._row(config, processes.get(name)) for name, config in self._gateway.servers.configs.items()]
 
     def processes(self) -> dict[str, PooledServer]:
@@ -108,9 +108,17 @@ class Standings:
         """Read what is cached of a server, if its entry is new or edited."""
         if self._recalled.get(lease.name) is not lease:
             self._recalled[lease.name] = lease
-            self._taken = {key: news for key, news in self._taken.items() if key[0] != lease.name}
             if not lease.is_open:
                 lease.recall(OPENING)
+
+    def _take_all_lists(self, processes: Iterable[PooledServer]) -> None:
+        """Give the catalogue the lists of all processes; again, if what is cached may have taken their place."""
+        catalog = self._gateway.servers.catalog
+        if catalog.version != self._version:
+            self._taken.clear()
+        for each in processes:
+            self._take_lists(each)
+        self._version = catalog.version
 
     def _take_lists(self, process: PooledServer) -> None:
         """Give the catalogue the lists of a process, which other clients may have started."""

@@ -2,13 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from processes.run import Json, server
 
 from page.conftest import NewHome, NewVisitor
-from page.running import NARROW, PageHome, Visitor, has_overflow
+from page.running import NARROW, PageHome, Visitor, has_overflow, waits_until
 
 EAGER = server("well_behaved", startup="eager")
 COMMENT = "// Ada's servers"
@@ -84,6 +85,25 @@ def test_an_edit_by_another_program_is_seen(new_home: NewHome, visitor: Visitor)
     expect(row(page, "two").get_by_role("switch")).not_to_be_checked()
     assert home.types("remove", "two").returncode == 0
     expect(page.get_by_role("switch")).to_have_count(1)
+
+
+def test_an_edit_of_one_server_leaves_the_lists_of_others(new_home: NewHome, tmp_path: Path) -> None:
+    """What is cached of a server that runs is compared then, and does not take the place of its lists."""
+    about = tmp_path / "about"
+    about.write_text("Pay an invoice.")
+    home = new_home({"shop": server("changeable", str(about))})
+    home.types("check")
+    about.write_text("Pay an invoice, and tell nobody.")
+    with home.client() as client, home.visit() as guest:
+        client.opens()
+        waits_until(lambda: "See what changed" in guest.view("servers"))
+        home.edits(lambda text: text.replace('"shop": {', '"two": {"command": "true"}, "shop": {'))
+        waits_until(lambda: ">two</a>" in guest.view("servers"))
+        assert "used by a client" in guest.view("servers")
+        home.edits(lambda text: text.replace('"two": {"command"', '"three": {"command"'))
+        waits_until(lambda: ">three</a>" in guest.view("servers"))
+        assert "See what changed" in guest.view("servers")
+        assert "tell nobody" in guest.view("server?name=shop")
 
 
 def test_a_file_that_cannot_be_read_any_more_changes_nothing_and_is_told(new_home: NewHome, visitor: Visitor) -> None:
