@@ -1,7 +1,7 @@
-"""Make the pictures of the page that these pages show: `python docs/page_pictures.py [FOLDER] [VIEW...]`.
+"""Make the pictures of the page that these documents show: `python docs/page_pictures.py [FOLDER [VIEW...]]`.
 
-The extra `dev` and Chromium have to be installed; without Chromium, nothing is done. The home and its servers are always
-the same, and the times are set to one, so that a picture changes only with the page.
+The extra `dev` and Chromium have to be installed; without Chromium, nothing is done. The home and its servers are
+always the same, and all times are set to one, so that a picture changes only with the page.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from page.running import WIDE, PageHome, Visitor, chromium, running_browser  # n
 from playwright.sync_api import Page  # noqa: E402
 from processes.run import server  # noqa: E402
 
-FOLDER = Path(tempfile.gettempdir(), "ada")
-"""The home, whose path is on the page."""
+FOLDER = Path(tempfile.gettempdir(), "home-of-ada")
+"""The home, whose path is on the page; it is deleted."""
 PLACES = {
     "servers": "servers",
     "server": "server?name=letters",
@@ -42,26 +42,28 @@ SET_TIMES = """() => {
 
 
 def main() -> None:
+    """Take the pictures."""
     folder, *views = sys.argv[1:] or [str(HERE / "pictures")]
     program = chromium()
     if program is None:
-        print("no Chromium is on PATH, so the pictures of the page stay as they are")
+        sys.stderr.write("no Chromium is on PATH, so the pictures of the page stay as they are\n")
         return
     take(Path(folder), views or shown(), program)
 
 
 def shown() -> list[str]:
-    """Return the views whose pictures the pages show."""
-    pages = "".join(path.read_text("utf-8") for path in sorted(HERE.glob("*.md")))
-    return list(dict.fromkeys(re.findall(r"\(pictures/page-(\w+)\.png\)", pages)))
+    """Return the views whose pictures the documents show."""
+    texts = "".join(path.read_text("utf-8") for path in sorted(HERE.glob("*.md")))
+    return list(dict.fromkeys(re.findall(r"\(pictures/page-(\w+)\.png\)", texts)))
 
 
 def take(folder: Path, views: Sequence[str], program: str) -> None:
     """Write the pictures of these views into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with running_browser(program) as browser, a_home() as home, a_client(home):
-        visitor = Visitor(browser)
+        visitor = Visitor(browser, viewport={"width": WIDE, "height": 400})
         page = visitor.enters(home)
+        let_wait(home, page)
         for view in views:
             page.goto(page.url.rpartition("/")[0] + f"/{PLACES[view]}")
             write(page, folder / f"page-{view}.png")
@@ -73,6 +75,7 @@ def take(folder: Path, views: Sequence[str], program: str) -> None:
 @contextlib.contextmanager
 def a_home() -> Iterator[PageHome]:
     """Provide a home with servers in several states, one of which has changed a definition."""
+    shutil.rmtree(FOLDER, ignore_errors=True)  # of a run that was killed
     FOLDER.mkdir()
     try:
         about = FOLDER / "about"
@@ -95,18 +98,22 @@ def a_home() -> Iterator[PageHome]:
 
 @contextlib.contextmanager
 def a_client(home: PageHome) -> Iterator[None]:
-    """Connect a client that calls tools; then a new server is written into the file, whose command is held."""
+    """Connect a client that calls tools."""
     with home.client() as client:
         info = {"name": "claude-code", "version": "1"}
         client.asks("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         client.says({"method": "notifications/initialized"})
         for name in ("letters.search", "letters.read", "letters.send"):
             client.calls(name)
-        client.waits_until(lambda: client.states()["database"] == "failed")
-        home.invites()
-        home.edits(with_new_server)
-        client.waits_until(lambda: client.states().get("kubernetes") == "held")
         yield
+
+
+def let_wait(home: PageHome, page: Page) -> None:
+    """Write a new server into the file, whose command is held, and wait until all that can wait does."""
+    page.locator("[data-state=failed]").wait_for()
+    home.edits(with_new_server)
+    for seen in ("[data-state=held]", "text=See what changed"):
+        page.locator(seen).wait_for()
 
 
 def with_new_server(text: str) -> str:
