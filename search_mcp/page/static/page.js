@@ -95,6 +95,7 @@ function lose(why = "gone") {
   document.body.classList.add(why);
   document.getElementById(why)?.removeAttribute("hidden");
   for (const each of document.querySelectorAll("main, nav")) each.inert = true; // nothing here can be done now
+  document.getElementById("announced").textContent = "";
   for (const state of document.querySelectorAll(".state")) {
     state.textContent = "unknown";
     state.dataset.state = "unknown";
