@@ -12,12 +12,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from processes.run import SECONDS
 from processes.shared import Home
 
 from search_mcp.engine import hello
-from search_mcp.engine.joining import ask
+from search_mcp.engine.joining import ask_started
+from search_mcp.engine.meeting import meeting
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of the browser's command."""
@@ -36,12 +38,12 @@ class PageHome(Home):
         return self.client().types(*words, "--config", str(self.config))
 
     def invites(self) -> str:
-        """Return a new address of the page, which is for one browser; the first time, the engine is started."""
-        if not self.sockets():
-            return self.runs_ui()
-        first = {**hello.introduction({"--config": str(self.config)}), "wants": "page", "program": PROGRAM}
-        answer = ask(str(self.sockets()[0]), first, SECONDS)
-        assert answer is not None
+        """Return a new address of the page, as `search-mcp ui` prints it; the first time, the engine is started."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "environ", self.client().environment)
+            first = {**hello.introduction({"--config": str(self.config)}), "wants": "page", "program": PROGRAM}
+            place = meeting(str(self.config), os.environ)
+            answer = ask_started(place, {**first, "folder": str(self.folder)}, SECONDS)
         return f"{answer['address']}#{answer['token']}"
 
     def runs_ui(self) -> str:

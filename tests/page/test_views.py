@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from processes.run import Json, server
 from processes.shared import SharedRun
 from real import packages
 
 from page.conftest import NewHome, NewVisitor
-from page.running import NARROW, WIDE, PageHome, has_overflow
+from page.running import NARROW, WIDE, PageHome, Visitor, has_overflow
 from page.views import VIEWS, address
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -78,22 +78,48 @@ def faults(page: Page, axe: str) -> list[str]:
     ]
 
 
-def opened(home: PageHome, new_visitor: NewVisitor, view: str, **options: Any) -> Page:
-    page = new_visitor(**options).enters(home, address(view, "letters"))
+@pytest.fixture(scope="module")
+def visitor(browser: Browser, home: PageHome, client: SharedRun) -> Iterator[Visitor]:
+    """One visitor for all tests, with one page."""
+    visitor = Visitor(browser)
+    visitor.enters(home)
+    yield visitor
+    visitor.leaves()
+
+
+@pytest.fixture
+def page(visitor: Visitor) -> Iterator[Page]:
+    """The visitor's page; the test fails if the browser complains."""
+    (page,) = visitor.context.pages
+    yield page
+    assert visitor.complaints == []
+
+
+def opens(page: Page, view: str) -> None:
+    """Go to a view, and open what is folded in it."""
+    page.goto(page.url.rpartition("/")[0] + "/" + address(view, "letters"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    return page
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
 
-@pytest.mark.usefixtures("client")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_no_fault(home: PageHome, new_visitor: NewVisitor, axe: str, view: str, scheme: str) -> None:
-    """Neither in what it shows first, nor in what is open then; the contrast of colours included."""
-    page = opened(home, new_visitor, view, color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert faults(page, axe) == []
-    page.evaluate("document.querySelectorAll('#gone, #resting').forEach(each => each.hidden = false)")
-    assert faults(page, axe) == []
+def test_axe_finds_no_fault(page: Page, axe: str, view: str) -> None:
+    """Neither in light nor in dark colours, with what is shown when the engine is gone included."""
+    opens(page, view)
+    page.evaluate("() => document.querySelectorAll('#gone, #resting').forEach((each) => { each.hidden = false; })")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert faults(page, axe) == [], scheme
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_narrow_window_is_enough(page: Page, view: str) -> None:
+    """Also for letters of twice the size, in a window that is not as narrow."""
+    opens(page, view)
+    for width, size in ((NARROW, 100), (2 * NARROW, 200), (WIDE, 100)):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.evaluate("size => { document.documentElement.style.fontSize = size; }", f"{size}%")
+        assert not has_overflow(page), (width, size)
 
 
 def test_axe_finds_no_fault_of_the_entrance(home: PageHome, new_visitor: NewVisitor, axe: str) -> None:
@@ -105,26 +131,13 @@ def test_axe_finds_no_fault_of_the_entrance(home: PageHome, new_visitor: NewVisi
     assert faults(page, axe) == []
 
 
-@pytest.mark.usefixtures("client")
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_narrow_window_is_enough(home: PageHome, new_visitor: NewVisitor, view: str) -> None:
-    """Also with letters of twice the size in a wide one."""
-    for width, size in ((NARROW, 100), (2 * NARROW, 200), (WIDE, 100)):
-        page = opened(home, new_visitor, view, viewport={"width": width, "height": 700})
-        page.evaluate(f"document.documentElement.style.fontSize = '{size}%'")
-        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        assert not has_overflow(page), (width, size)
-
-
-@pytest.mark.usefixtures("client")
-def test_each_view_has_a_title_and_one_heading(home: PageHome, new_visitor: NewVisitor) -> None:
-    page = opened(home, new_visitor, "servers")
+def test_each_view_has_a_title_and_one_heading(page: Page) -> None:
     titles = set()
     for view in VIEWS:
-        page.goto(page.url.rpartition("/")[0] + "/" + address(view, "letters"))
+        opens(page, view)
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
-        titles.add(page.title())
         assert page.title().endswith(" – search-mcp")
+        titles.add(page.title())
     assert len(titles) == len(VIEWS)
 
 
