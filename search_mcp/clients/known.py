@@ -54,7 +54,7 @@ CLIENTS: Final = (
         format="json",
         # It can write its own copy back while it runs: anthropics/claude-code#90101
         next_step="restart it (quit it from the tray, too). It can overwrite this file while it runs: if search-mcp is "
-        "missing afterwards, quit it first, then install again",
+        "missing afterwards, quit it first, then register search-mcp again",
     ),
     Client(
         name="claude-code",

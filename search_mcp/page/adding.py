@@ -6,7 +6,6 @@ from step to step in the forms, and with it a digest of what was made of it.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,19 +22,15 @@ from search_mcp.cli.files.addition import Addition
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
-from search_mcp.clients import entries, found, merging
-from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
-from search_mcp.clients.suggestion import FALLBACK, suggested_name
 from search_mcp.model.errors import ConfigError
-from search_mcp.page import trials
+from search_mcp.page import pasted, removing, trials
 from search_mcp.page.commands import Printed, carried_out
 from search_mcp.page.details import MOST_TOOLS
 from search_mcp.page.web import Form, Web, no_parts
 
 VIEW = "add"
 _COLUMNS = 90
-_JSON_BEGINS = ("{", "[", '"', "//", "/*")
 Step = Callable[[Request, Form], Awaitable[Response]]
 
 
@@ -52,8 +47,8 @@ def routes(web: Web) -> list[Route]:
     facts = web.facts
 
     def form_with(request: Request, form: Form, problem: str = "") -> Response:
-        given = {"text": form.get("text"), "name": form.get("name"), "problem": problem}
-        return web.show(request, "add.html", VIEW, status=400 if problem else 200, **given)
+        given = {field: form.get(field) for field in ("text", "name", "changed")}
+        return web.show(request, "add.html", VIEW, status=400 if problem else 200, problem=problem, **given)
 
     def told(act: Step) -> Step:
         """Tell a problem above the form, which keeps what was written."""
@@ -62,7 +57,7 @@ def routes(web: Web) -> list[Route]:
             try:
                 return await act(request, form)
             except DifferentError as exc:
-                given = await run_in_thread(partial(_given, form, exc.now))
+                given = await given_of(form, exc.now)
                 return web.show(request, "add_shown.html", VIEW, status=409, problem=str(exc), **given)
             except (Problem, ConfigError) as exc:
                 return form_with(request, form, f"Error: {exc}")
@@ -73,19 +68,26 @@ def routes(web: Web) -> list[Route]:
         options = Options(screen=Printed(), config=str(facts.config_path))
         return await run_in_thread(partial(make, options, form))
 
+    async def given_of(form: Form, shown: Addition) -> dict[str, Any]:
+        return await run_in_thread(partial(_given, facts.first["variables"].get("PATH"), form, shown))
+
     async def begin(request: Request) -> Response:
-        return form_with(request, Form(()))
+        name = request.query_params.get("change")
+        if name is None:
+            return form_with(request, Form(()))
+        text = await run_in_thread(partial(removing.snippet, facts.config_path, name))
+        return form_with(request, Form((("text", text), ("changed", name))))
 
     async def change(request: Request, form: Form) -> Response:
         return form_with(request, form)
 
     async def show(request: Request, form: Form) -> Response:
-        given = await run_in_thread(partial(_given, form, await planned(form, _plan)))
+        given = await given_of(form, await planned(form, _plan))
         return web.show(request, "add_shown.html", VIEW, problem="", **given)
 
     async def try_(request: Request, form: Form) -> Response:
         shown = await planned(form, _planned_as_shown)
-        given = await run_in_thread(partial(_given, form, shown))
+        given = await given_of(form, shown)
         config = await run_in_thread(partial(trials.with_new, facts, shown))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
@@ -104,9 +106,10 @@ def routes(web: Web) -> list[Route]:
     web.views[VIEW] = no_parts
     steps = {"": show, "/try": try_, "/keep": keep, "/change": change}
     return [
-        web.get(VIEW, begin),
+        web.get(VIEW, web.told(begin, "servers")),
         *(web.post(VIEW + path, told(act)) for path, act in steps.items()),
         *(web.get(VIEW + path, restart) for path in steps if path),  # a step that a browser loads again
+        *removing.routes(web),
     ]
 
 
@@ -117,23 +120,31 @@ async def _cancel_when_left(request: Request, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _given(form: Form, planned: Addition) -> dict[str, Any]:
+def _given(search_path: str | None, form: Form, planned: Addition) -> dict[str, Any]:
     """Return what the templates of the steps need."""
     screen = Printed()
     tell_of_bridges(bridged(planned.file.document, planned.changed), screen)
     return {
         "text": form.get("text"),
         "name": form.get("name"),
+        "changed": form.get("changed"),
         "digest": digest_of(planned),
-        "servers": [(each, [*command_lines.full(_entry(planned, each), _COLUMNS)]) for each in planned.merged],
+        "servers": [_shown(planned, each, search_path) for each in planned.merged],
         "path": planned.file.path,
         "bridges": screen.said,
     }
 
 
+def _shown(planned: Addition, each: Merged, search_path: str | None) -> tuple[Merged, list[str], list[str]]:
+    """Return a server with what it runs, and what looks wrong in it."""
+    entry = _entry(planned, each)
+    return each, [*command_lines.full(entry, _COLUMNS)], [*pasted.doubts(each.server, entry, search_path)]
+
+
 def digest_of(planned: Addition) -> str:
     """Return a digest of what is added, as it was shown."""
-    shown = [(each.result, each.name, _entry(planned, each)) for each in planned.merged]
+    before = planned.file.document.members((ROOT,))
+    shown = [(each.result, each.name, _entry(planned, each), before.get(each.name)) for each in planned.merged]
     return hashlib.sha256(repr(shown).encode()).hexdigest()
 
 
@@ -148,7 +159,10 @@ def _plan(options: Options, form: Form) -> Addition:
         Problem, ConfigError: it adds nothing, or nothing valid.
     """
     file, name = own_file(options), form.get("name").strip()
-    servers = _servers(form.get("text").strip(), name, file.document.members((ROOT,)))
+    if changed := form.get("changed"):
+        return addition.plan_change(file, changed, pasted.servers(form.get("text"), "", lambda _: changed))
+    present = file.document.members((ROOT,))
+    servers = pasted.servers(form.get("text"), name, partial(pasted.suggestion, present))
     planned = addition.plan(file, servers, [name] if name else [])
     if not planned.names:
         there = [each.name for each in planned.merged]
@@ -173,28 +187,8 @@ def _keep(form: Form, options: Options) -> None:
     with in_turn():
         planned = _planned_as_shown(options, form)
         planned.write(options)
-    planned.tell(options)
+    if name := form.get("changed"):
+        options.screen.text(f"Changed {name} in {planned.file.path}.")
+    else:
+        planned.tell(options)
     adding.tell_of_restarts(planned.file.path, planned.enabled, options.screen)
-
-
-def _servers(text: str, name: str, present: Mapping[str, Any]) -> list[Server]:
-    """Read a snippet, an address or a command."""
-    if text.startswith(_JSON_BEGINS):
-        return [_named(each, present) for each in found.pasted(text, name or None, "what you pasted")]
-    words = adding.words(text)
-    if not words:
-        raise Problem("there is nothing to add", "paste a snippet, an address or a command")
-    server = adding.typed(name or FALLBACK, words)
-    return [server if name else _named(replace(server, name=""), present)]
-
-
-def _named(server: Server, present: Mapping[str, Any]) -> Server:
-    """Return a server with a name: a free one is suggested if it has none."""
-    raw = server.raw if isinstance(server.raw, dict) else {}
-    address = entries.address(raw)
-    words = entries.program(raw) if address is None else [address]
-    if server.name or not words:
-        return server
-    name = suggested_name(words)
-    is_taken = name in present and not merging.is_same(server, present[name])
-    return replace(server, name=merging.free_name(name, present) if is_taken else name)

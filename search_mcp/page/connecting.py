@@ -5,7 +5,7 @@ Decides that exactly the shown edit is made: a form has a digest of the files be
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from starlette.requests import Request
@@ -13,15 +13,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from search_mcp.background import run_in_thread
-from search_mcp.cli.clients import registration, removal, report
+from search_mcp.cli.clients import registration, removal
 from search_mcp.cli.clients.program import lasting
 from search_mcp.cli.clients.registration import Registration, targets
 from search_mcp.cli.clients.removal import Removal
 from search_mcp.cli.clients.report import Done
 from search_mcp.cli.clients.selection import named
-from search_mcp.cli.files.own_file import in_turn
+from search_mcp.cli.counting import enumerated
+from search_mcp.cli.files.own_file import bridged, in_turn, tell_of_bridges
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
+from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import installation
 from search_mcp.clients.known import Client
 from search_mcp.page.commands import Printed, carried_out
@@ -29,6 +31,14 @@ from search_mcp.page.web import Form, Web
 
 VIEW = "clients"
 _DIFFERENT = "the files are different from what was shown, so nothing was changed", "look at it again"
+_RESULTS = {
+    "added": "search-mcp is in {} now",
+    "updated": "search-mcp is in {} now",
+    "present": "search-mcp is in {} already",
+    "removed": "search-mcp is not in {} any more",
+    "absent": "search-mcp is not in {}",
+}
+_OTHER_CHANGE = "The box was changed, so this is another change than the one shown before. Nothing is written yet."
 
 
 @dataclass(frozen=True)
@@ -67,19 +77,22 @@ def routes(web: Web) -> list[Route]:
 
     async def connect(request: Request, form: Form) -> Response:
         client, moves = _client(form.get("client")), form.get("replace") == "yes"
+        if form.get("show") or moves != (form.get("shown") == "moved"):
+            return web.done(request, "" if form.get("show") else _OTHER_CHANGE, _place(client, moves=moves))
 
         def act(options: Options) -> None:
             with in_turn():
-                planned = plan(client, options, moves=moves)
+                quiet = replace(options, screen=Printed())  # its notes were shown with the change
+                planned = plan(client, quiet, moves=moves)
                 _refuse_other(_digest_of(planned), form)
                 done = registration.carry_out(planned, options)
-            done.tell(options)
+            _tell(done.done, options.screen)
+            tell_of_bridges(bridged(done.own.document, done.behind), options.screen)
             for trouble in done.troubles[len(planned.troubles) :]:
                 raise trouble
 
         write = partial(carried_out, facts.config_path, act)
-        said = await (facts.edited(write) if moves else run_in_thread(write))
-        return web.done(request, f'{said}\n"Disconnect" undoes it.', VIEW)
+        return web.done(request, await (facts.edited(write) if moves else run_in_thread(write)), VIEW)
 
     async def show_disconnecting(request: Request) -> Response:
         client = _client(request.query_params.get("client", ""))
@@ -94,7 +107,7 @@ def routes(web: Web) -> list[Route]:
                 planned = removal.plan([client])
                 _refuse_other(_digest(planned.done), form)
                 done = removal.carry_out(planned)
-            report.show(done.done, done.troubles, "", options)
+            _tell(done.done, options.screen)
             for trouble in done.troubles[len(planned.troubles) :]:
                 raise trouble
 
@@ -116,6 +129,36 @@ def _client(name: str) -> Client:
     """
     (client,) = named([name], all_found=False)
     return client
+
+
+def _place(client: Client, *, moves: bool) -> str:
+    """Return the path of the view that shows how a client is connected."""
+    return f"connect?client={client.name}{'&replace=yes' if moves else ''}"
+
+
+def _tell(done: Iterable[Done], screen: Terminal) -> None:
+    """Write a sentence about each file: what is in it now, and what the user does next."""
+    for each in done:
+        screen.text(_sentences(each))
+        for warning in each.warnings:
+            screen.warning(warning)
+
+
+def _sentences(done: Done) -> str:
+    before = f"; the file before is {done.backup}" if done.backup is not None else ""
+    said = [f"{_RESULTS[done.result].format(done.file.path)}{before}."]
+    if done.moved and done.result in ("removed", "absent"):
+        said.append(
+            f"{enumerated(done.moved)} {'is' if len(done.moved) == 1 else 'are'} there again, and in search-mcp, too."
+        )
+    elif done.moved:
+        said.append(f"{enumerated(done.moved)} moved to search-mcp.")
+    if done.choice is not None:
+        said.append(f"{done.client.title} {done.choice.sentence(is_planned=False)}.")
+    if done.next_step is not None:
+        step = done.next_step.replace("restart it", f"restart {done.client.title}")
+        said.append(f"{step[:1].upper()}{step[1:]}.")
+    return " ".join(said)
 
 
 def _connection(planned: Registration, options: Options) -> Shown:

@@ -120,7 +120,7 @@ class Web:
         return HTMLResponse(page, status)
 
     def done(self, request: Request, said: str, back: str) -> Response:
-        """Answer a form: go to a view, which shows what came of it."""
+        """Answer a form: go to a view, which shows what came of it, if that is said."""
         self.facts.forget()
         if said:
             session_of(request).said.append(said)

@@ -101,7 +101,7 @@ def test_a_command_is_shown_then_tried_then_kept(home: PageHome, guest: Guest, t
     assert not mark.exists()
     tried = guest.sends("add/try", **fields(shown))
     assert mark.exists()
-    assert re.search(r"marks\s+ready: it started, listed 4 tools, and was stopped again\.", text_of(tried))
+    assert re.search(r"marks\s+It works: 4 tools\. It was stopped again\.", text_of(tried))
     assert all(tool in text_of(tried) for tool in ("echo", "environment", "folder", "big"))
     assert home.config.read_text() == before
     assert f"Added marks to {home.config}." in kept(guest, tried)
@@ -140,12 +140,62 @@ def test_the_snippet_of_any_client_is_taken(home: PageHome, guest: Guest, pasted
     assert entries(home)["x"] == {"command": "npx", "args": ["-y", "files"]}
 
 
+FILES: Json = {"command": "npx", "args": ["-y", "files"]}
+FAR = "https://far.example.com/mcp"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "name", "entry"),
+    [
+        (
+            'Write this:\n```json\n{"mcpServers": {"x": {"command": "npx", "args": ["-y", "files"]}}}\n```\nand',
+            "x",
+            FILES,
+        ),
+        ("```sh\nnpx -y files\n```", "files", FILES),
+        ("claude mcp add x -e A=1 --scope user -- npx -y files", "x", {**FILES, "env": {"A": "1"}}),
+        ("claude mcp add --transport stdio x npx -- -y files", "x", {"command": "npx", "args": ["--", "-y", "files"]}),
+        (
+            f"claude mcp add --transport sse x {FAR} --header 'A: b'",
+            "x",
+            {"url": FAR, "type": "sse", "headers": {"A": "b"}},
+        ),
+        ("""claude mcp add-json x '{"command": "npx", "args": ["-y", "files"]}'""", "x", FILES),
+        (f"codex mcp add x --url {FAR}", "x", {"url": FAR}),
+        ("gemini mcp add -s user --env=A=1 x npx -y files", "x", {**FILES, "env": {"A": "1"}}),
+    ],
+)
+def test_blocks_and_lines_for_other_clients_are_taken(
+    home: PageHome, guest: Guest, pasted: str, name: str, entry: Json
+) -> None:
+    kept(guest, shows(guest, pasted))
+    assert entries(home)[name] == entry
+
+
+def test_a_program_that_is_not_there_is_told_and_can_be_kept(home: PageHome, guest: Guest) -> None:
+    shown = shows(guest, "hello-no-program there", "x")
+    assert "`hello-no-program` is not a program on this computer." in text_of(shown)
+    assert "is not a program" not in text_of(shows(guest, line("has_tools"), "y"))
+    kept(guest, shown)
+    assert entries(home)["x"]["command"] == "hello-no-program"
+
+
+@pytest.mark.parametrize("part", ["env", "headers"])
+def test_a_value_that_is_still_to_be_filled_in_is_told(guest: Guest, part: str) -> None:
+    wrong = ["<YOUR_TOKEN>", "Bearer YOUR_API_KEY", "xxx", "ghp_xxxx", "your-key", "${input:key}", "sk-...", "changeme"]
+    values = {**{f"W{n}": value for n, value in enumerate(wrong)}, "F1": "ghp_abc", "F2": "${TOKEN}", "F3": "yours"}
+    entry = {part: values, **({"command": "npx"} if part == "env" else {"url": FAR})}
+    seen = text_of(shows(guest, json.dumps({"mcpServers": {"x": entry}})))
+    told = re.findall(r"(\w+) looks like a placeholder; replace it before you keep the server\.", seen)
+    assert told == [f"W{n}" for n in range(len(wrong))]
+
+
 def test_several_servers_are_added_together(home: PageHome, guest: Guest) -> None:
     off = {**server("has_tools", "x=X."), "disabled": True}
     shown = shows(guest, snippet(home, a=server("has_tools", "go=Go."), b=server("exits_in_start"), c=off))
     assert "It is switched off in the snippet" in text_of(shown)
     tried = text_of(guest.sends("add/try", **fields(shown)))
-    assert re.search(r"a\s+ready.*b\s+failed.*c\s+ready", tried, re.DOTALL)
+    assert re.search(r"a\s+It works.*b\s+failed.*c\s+It works", tried, re.DOTALL)
     assert "Keep it all the same" in tried
     said = kept(guest, shown)
     assert f"Added c, disabled, to {home.config}." in said
@@ -212,6 +262,11 @@ def test_a_trial_ends_with_the_engine(home: PageHome, guest: Guest) -> None:
     [
         ("", "x", "there is nothing to add"),
         ("npx 'x", "x", "the command has a quote without its end"),
+        ('see {"x": {"command": "y"}', "x", "what you pasted:1: not valid JSON"),
+        ('```json\n{"x":\n  {"command": y}\n}\n```', "", "what you pasted:2: not valid JSON"),
+        ("claude mcp list", "", "mcp list is not understood here; paste the part after --, or the address"),
+        ("claude mcp add --odd x -- y", "", "the option --odd is not understood here; paste the part after --"),
+        ("codex mcp add x", "", "this line has no command and no address; paste the part after --"),
         ("{", "x", "what you pasted:1: not valid JSON"),
         ("[mcp_servers.x]", "x", "what you pasted:1: not valid JSON"),
         ('{"x": 1}', "x", "x is not a server: it has neither a command nor a url"),
@@ -276,6 +331,82 @@ def test_a_text_that_means_something_else_now_is_shown_again(home: PageHome, gue
     assert "leaves-a-mark-2" in entries(home)
 
 
+# Changed and removed
+
+
+def changing(guest: Guest, name: str) -> str:
+    """Return the text that the form of a server begins with."""
+    (text,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", guest.view(f"add?change={name}"), re.DOTALL)
+    return html.unescape(text)
+
+
+def test_a_broken_server_is_changed(home: PageHome, guest: Guest) -> None:
+    broken = {"command": sys.executable, "args": ["gone.py"], "tags": ["a"], "env": {"API_TOKEN": TOKEN}}
+    home.edits(
+        lambda text: text.replace('"mcpServers": {', f'"mcpServers": {{ // theirs\n"bad": {json.dumps(broken)},', 1)
+    )
+    waits_until(lambda: guest.get(f"{guest.root}server?name=bad").status_code == 200)
+    assert 'add?change=bad">Change</a>' in guest.view("server?name=bad")
+    text = changing(guest, "bad")
+    assert json.loads(text) == {"mcpServers": {"bad": broken}}
+    good = {**broken, **server("has_tools", "go=Go there."), "tags": ["a"]}
+    shown = guest.sends("add", text=json.dumps({"mcpServers": {"bad": good}}), changed="bad")
+    tried = guest.sends("add/try", **fields(shown))
+    assert "It works: 1 tool. It was stopped again." in text_of(tried)
+    assert f"Changed bad in {home.config}." in kept(guest, tried)
+    assert "// theirs" in home.config.read_text()
+    assert json.loads(changing(guest, "bad")) == {"mcpServers": {"bad": good}}
+    assert [*json.loads(changing(guest, "one"))["mcpServers"]] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"mcpServers": {"two": {"command": "x"}}}', "this is not one server called one"),
+        ('{"one": {"command": "x"}, "two": {"command": "y"}}', "this is not one server called one"),
+        ('{"one": {"x": 1}}', "one is not a server"),
+        ("", "there is nothing to add"),
+    ],
+)
+def test_only_the_entry_of_this_server_is_changed(home: PageHome, guest: Guest, text: str, problem: str) -> None:
+    before = home.config.read_text()
+    answer = guest.sends("add", text=text, changed="one")
+    assert (answer.status_code, problem in text_of(answer)) == (400, True)
+    assert "one is the same as before" in text_of(guest.sends("add", text=changing(guest, "one"), changed="one"))
+    assert home.config.read_text() == before
+
+
+def test_an_entry_that_was_edited_meanwhile_is_not_replaced(home: PageHome, guest: Guest) -> None:
+    shown = guest.sends("add", text="npx -y files", changed="one")
+    home.edits(lambda text: text.replace("well_behaved", "has_tools"))
+    before = home.config.read_text()
+    answer = guest.sends("add/keep", **fields(shown))
+    assert answer.status_code == 409
+    assert home.config.read_text() == before
+    kept(guest, answer)
+    assert entries(home)["one"] == FILES
+
+
+def test_a_server_is_removed_after_it_was_shown(home: PageHome, guest: Guest) -> None:
+    assert 'remove?server=one">Remove</a>' in guest.view("server?name=one")
+    seen = guest.get(f"{guest.root}remove?server=one")
+    assert "well_behaved.py" in text_of(seen)
+    digest = fields(seen)["digest"]
+    home.edits(lambda text: text.replace("well_behaved", "has_tools"))
+    guest.sends("remove", server="one", digest=digest, back="servers")
+    assert "so nothing was removed" in text_of(guest.get(f"{guest.root}servers"))
+    assert "one" in entries(home)
+    guest.sends("remove", **fields(guest.get(f"{guest.root}remove?server=one")))
+    assert f"Removed one in {home.config}." in text_of(guest.get(f"{guest.root}servers"))
+    assert entries(home) == {}
+
+
+@pytest.mark.parametrize("path", ["remove?server=gone", "add?change=gone"])
+def test_a_server_that_is_gone_is_told(guest: Guest, path: str) -> None:
+    assert guest.get(guest.root + path).status_code == 303
+    assert "there is no server 'gone'" in text_of(guest.get(f"{guest.root}servers"))
+
+
 # Hostile texts
 
 
@@ -319,9 +450,21 @@ def test_a_person_adds_a_server(home: PageHome, new_visitor: NewVisitor, has_scr
     page.get_by_role("button", name="Show what it runs").click()
     page.get_by_role("button", name="Start and try it").click()
     item = page.get_by_role("region", name="second")
-    expect(item).to_contain_text("ready: it started, listed 1 tool, and was stopped again.")
+    expect(item).to_contain_text("It works: 1 tool. It was stopped again.")
     expect(item.get_by_role("heading", name="go")).to_be_visible()
     page.get_by_role("button", name="Keep it").click()
     expect(page.get_by_text(f"Added second to {home.config}.")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="second")).to_contain_text("remembered, 1 tool")
     waits_until(lambda: not runs(home, "has_tools"))
+
+
+def test_a_person_stops_a_trial(home: PageHome, new_visitor: NewVisitor) -> None:
+    page = new_visitor().enters(home, "add")
+    page.get_by_label("A JSON snippet for any client").fill(snippet(home, slow=server("hangs_in_start")))
+    page.get_by_role("button", name="Show what it runs").click()
+    expect(page.get_by_text("It may take a minute if a package is downloaded first.")).to_be_visible()
+    page.get_by_role("button", name="Start and try it").click()
+    waits_until(lambda: runs(home, "hangs_in_start"))
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("You stopped the trial. Nothing was written.")).to_be_visible()
+    waits_until(lambda: not runs(home, "hangs_in_start"))

@@ -94,7 +94,8 @@ def digest(guest: Guest, path: str) -> str:
 def connects(guest: Guest, client: str, **more: str) -> str:
     """Send the form that connects a client; return the text of the view that answers it."""
     query = f"connect?client={client}{'&replace=yes' if 'replace' in more else ''}"
-    sent = guest.sends("connect", client=client, digest=digest(guest, query), back=query, **more)
+    was = "moved" if "replace" in more else "beside"
+    sent = guest.sends("connect", client=client, digest=digest(guest, query), shown=was, back=query, **more)
     assert sent.status_code == 303
     return shown(guest, sent.headers["location"].removeprefix(guest.root))
 
@@ -202,8 +203,9 @@ def test_a_client_is_connected_with_the_difference_that_was_shown(home: PageHome
     assert path_of(home, "cursor").read_text() == CURSOR
     said = connects(guest, "cursor")
     backup = path_of(home, "cursor").with_name("mcp.json.search-mcp.bak")
-    assert f"Cursor: backup: {backup}" in said
-    assert 'Cursor: switch it on in Cursor\'s settings, under MCP.\n"Disconnect" undoes it.' in said
+    path = path_of(home, "cursor")
+    assert f"search-mcp is in {path} now; the file before is {backup}. Switch it on in Cursor's settings" in said
+    assert "Client  Result" not in re.sub(" +", "  ", said)
     assert backup.read_text() == CURSOR
     assert "already installed" in home.types("install", "cursor", "--no-start").stdout
     assert shown(guest, "connect?client=cursor").count("Nothing changes in this file.") == 1
@@ -214,12 +216,13 @@ def test_a_client_is_connected_with_the_difference_that_was_shown(home: PageHome
 def test_disconnecting_restores_the_file_byte_for_byte(home: PageHome, client: str, more: dict[str, str]) -> None:
     with home.visit() as guest:
         said = connects(guest, client, **more)
-        assert ("moved to search-mcp: " in said) == bool(more)
+        assert (" moved to search-mcp." in said) == bool(more)
         written = path_of(home, client).read_text()
         assert written != FILES[client][1]
         assert ("files" in written or "linear" in written) != bool(more)
         said = disconnects(guest, client)
-        assert "removed" in said
+        assert f"search-mcp is not in {path_of(home, client)} any more" in said
+        assert ("there again, and in search-mcp, too" in said) == bool(more)
         assert path_of(home, client).read_text() == FILES[client][1]
         assert [each.name for each in path_of(home, client).parent.iterdir()] == [path_of(home, client).name]
 
@@ -241,6 +244,26 @@ def test_moved_servers_are_shown_written_and_not_held(new_home: NewHome) -> None
         assert "held" not in states.values()
 
 
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_box_that_differs_from_what_was_shown_writes_nothing(home: PageHome, guest: Guest, moves: bool) -> None:
+    was, box = ("beside", {"replace": "yes"}) if moves else ("moved", {})
+    before = digest(guest, f"connect?client=cursor{'' if moves else '&replace=yes'}")
+    files = path_of(home, "cursor").read_text(), home.config.read_text()
+    sent = guest.sends("connect", client="cursor", digest=before, shown=was, **box)
+    seen = shown(guest, sent.headers["location"].removeprefix(guest.root))
+    assert "The box was changed, so this is another change than the one shown before. Nothing is written yet." in seen
+    assert ("Moved to search-mcp: linear, clock<b>." in seen) == moves
+    assert (path_of(home, "cursor").read_text(), home.config.read_text()) == files
+
+
+def test_servers_that_stay_after_disconnecting_are_told_before(guest: Guest) -> None:
+    stay = "search-mcp keeps them, and goes on running them for its other clients"
+    assert stay in shown(guest, "connect?client=cursor")
+    connects(guest, "cursor", replace="yes")
+    seen = shown(guest, "disconnect?client=cursor")
+    assert "search-mcp keeps them, too, and goes on running them for its other clients." in seen
+
+
 @pytest.mark.parametrize("which", ["client", "own"])
 def test_a_file_that_changed_since_it_was_shown_is_shown_again(home: PageHome, guest: Guest, which: str) -> None:
     query = "connect?client=cursor&replace=yes"
@@ -250,7 +273,7 @@ def test_a_file_that_changed_since_it_was_shown_is_shown_again(home: PageHome, g
     else:
         home.edits(lambda text: text.replace('"one"', '"uno"'))
     now = path_of(home, "cursor").read_text(), home.config.read_text()
-    sent = guest.sends("connect", client="cursor", replace="yes", digest=before, back=query)
+    sent = guest.sends("connect", client="cursor", replace="yes", shown="moved", digest=before, back=query)
     seen = shown(guest, sent.headers["location"].removeprefix(guest.root))
     assert "Error: the files are different from what was shown, so nothing was changed" in seen
     assert ("other" if which == "client" else "uno") in seen
@@ -311,10 +334,18 @@ def test_a_person_moves_the_servers_and_takes_it_back(home: PageHome, new_visito
     page.get_by_role("link", name="Connect Cursor").click()
     expect(page.get_by_text("Moved to search-mcp")).to_have_count(0)
     page.get_by_label("Move its other servers to search-mcp: linear, clock<b>").check()
-    page.get_by_role("button", name="Show this change").click()
+    page.get_by_role("button", name="Write this change").click()  # before it is shown
+    expect(page.get_by_text("Nothing is written yet.")).to_be_visible()
     expect(page.get_by_text("Moved to search-mcp: linear, clock<b>.")).to_be_visible()
+    box = page.get_by_label("Move its other servers to search-mcp")
+    box.uncheck()
+    page.get_by_role("button", name="Show this change").click()
+    expect(page.get_by_text("Moved to search-mcp: linear, clock<b>.")).to_have_count(0)
+    assert path_of(home, "cursor").read_text() == CURSOR
+    box.check()
+    page.get_by_role("button", name="Show this change").click()
     page.get_by_role("button", name="Write this change").click()
-    expect(page.get_by_text("2 servers moved to search-mcp")).to_be_visible()
+    expect(page.get_by_text("linear and clock<b> moved to search-mcp.")).to_be_visible()
     page.get_by_role("link", name="Disconnect Cursor").click()
     page.get_by_role("button", name="Write this change").click()
     expect(page.get_by_role("link", name="Connect Cursor")).to_be_visible()

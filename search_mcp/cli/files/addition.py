@@ -5,7 +5,7 @@ Decides which servers can be added. Nothing is started here.
 
 import contextlib
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from search_mcp.cli import consent
@@ -15,7 +15,7 @@ from search_mcp.cli.files.stored_secrets import Secret
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Misuse
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import installation, merging
+from search_mcp.clients import found, installation, merging
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
@@ -95,6 +95,31 @@ def plan(file: File, servers: Sequence[Server], chosen: Container[str]) -> Addit
             "there is no server to add besides search-mcp itself", "name the servers that search-mcp is to run"
         )
     return Addition(file, changed, (*merged,))
+
+
+def plan_change(file: File, name: str, servers: Sequence[Server]) -> Addition:
+    """Plan to replace the entry of a server by another one of the same name.
+
+    Raises:
+        Misuse: it is not one server of this name, or the same as before.
+        ConfigError: the file cannot be edited.
+    """
+    if name not in file.document.members((ROOT,)):
+        raise Misuse(f"there is no server {name!r} any more")
+    if [each.name for each in servers] != [name]:
+        raise Misuse(f"this is not one server called {name}", "only its own entry is changed here")
+    without = replace(file, document=file.document.drop((ROOT, name)))
+    planned = plan(without, [_as_ours(each) for each in servers], [name])
+    changed = file.document.put((ROOT, name), planned.entries[name])
+    if changed == file.document:
+        raise Misuse(f"{name} is the same as before", "there is nothing to change")
+    return Addition(file, changed, planned.merged)
+
+
+def _as_ours(server: Server) -> Server:
+    """Return a server whose entry is taken as it is written, if it is valid in our file."""
+    is_valid = isinstance(server.raw, dict) and merging.fault(server.name, server.raw) is None
+    return found.written(server.name, server.raw) if is_valid else server
 
 
 def refuse_taken_names(servers: Sequence[Server], file: File) -> None:

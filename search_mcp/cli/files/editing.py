@@ -33,7 +33,7 @@ _Names = Annotated[
 @takes("config", "dry_run", "debug")
 def remove(options: Options, names: _Names) -> int:
     """Remove servers from the config file."""
-    return _edit(options, names, lambda own, name: own.drop((ROOT, name)), "remove")
+    return remove_from(options, names)
 
 
 @takes("config", "dry_run", "debug")
@@ -46,6 +46,11 @@ def enable(options: Options, names: _Names) -> int:
 def disable(options: Options, names: _Names) -> int:
     """Disable servers; they stay in the config file."""
     return disable_in(options, names)
+
+
+def remove_from(options: Options, names: Sequence[str]) -> int:
+    """Remove servers from the config file of the options, and the secrets that `add` stored for them."""
+    return _edit(options, names, lambda own, name: own.drop((ROOT, name)), "remove")
 
 
 def enable_in(options: Options, names: Sequence[str]) -> int:
