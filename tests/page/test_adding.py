@@ -154,7 +154,7 @@ FAR = "https://far.example.com/mcp"
         ),
         ("```sh\nnpx -y files\n```", "files", FILES),
         ("claude mcp add x -e A=1 --scope user -- npx -y files", "x", {**FILES, "env": {"A": "1"}}),
-        ("claude mcp add --transport stdio x npx -- -y files", "x", {"command": "npx", "args": ["--", "-y", "files"]}),
+        ("claude mcp add --transport stdio x npx -- -y files", "x", FILES),
         (
             f"claude mcp add --transport sse x {FAR} --header 'A: b'",
             "x",
