@@ -118,7 +118,7 @@ def plan_change(file: File, name: str, servers: Sequence[Server]) -> Addition:
 
 def _as_ours(server: Server) -> Server:
     """Return a server whose entry is taken as it is written, if it is valid in our file."""
-    is_valid = isinstance(server.raw, dict) and merging.fault(server.name, server.raw) is None
+    is_valid = server.translation is not None and merging.fault(server.name, server.raw) is None
     return found.written(server.name, server.raw) if is_valid else server
 
 
