@@ -4,8 +4,10 @@ Decides the kind of each field, and which arguments a filled form means.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from search_mcp.catalog.signature import resolved
@@ -20,13 +22,16 @@ from search_mcp.wire.structs import Fields
 MOST_FIELDS, MOST_CHOICES = 100, 200
 """Fields of a form, and choices of a field. The others are given as JSON."""
 LONGEST_ABOUT = 1_000
+LONGEST_LINE = 200
+"""Characters of a text, by its schema, up to which it is written in one line."""
+_TEXT_NAMES = frozenset("body content contents description diff message patch prompt script sql text".split())
+"""The last words of the names of arguments that are often long."""
 OTHERS = "others"
 """The name of the field for all other arguments."""
 _REMEDY = 'a text is written in double quotes: "text"'
 
-Shape: TypeAlias = Literal["text", "integer", "number", "choice", "lines", "json"]
-"""The kind of a field: a line of `lines` is one text of a list."""
-
+Shape: TypeAlias = Literal["line", "text", "integer", "number", "choice", "lines", "json"]
+"""The kind of a field: `text` may have several lines; a line of `lines` is one text of a list."""
 
 Choices: TypeAlias = tuple[tuple[str, str], ...]
 """The choices of a field as JSON, each with its text."""
@@ -70,14 +75,14 @@ def form_for(schema: Mapping[str, Any]) -> ArgumentForm:
     of_first = {**schema, "properties": {key: known[key] for key in first}}
     return ArgumentForm(
         tuple(
-            Field(key, *_shape(known[key], schema), kind, is_required, cut(about, LONGEST_ABOUT))
+            Field(key, *_shape(key, known[key], schema), kind, is_required, cut(about, LONGEST_ABOUT))
             for key, kind, is_required, about in parameters(of_first)
         ),
         schema.get("additionalProperties") is not False or len(first) < len(known),
     )
 
 
-def _shape(schema: Any, root: Mapping[str, Any]) -> tuple[Shape, Choices]:
+def _shape(key: str, schema: Any, root: Mapping[str, Any]) -> tuple[Shape, Choices]:
     """Return the kind of the field for a part of the schema, and its choices."""
     core = _without_null(schema, root)
     values = [core["const"]] if "const" in core else core.get("enum")
@@ -87,19 +92,37 @@ def _shape(schema: Any, root: Mapping[str, Any]) -> tuple[Shape, Choices]:
     if isinstance(values, list) and 0 < len(values) <= MOST_CHOICES:
         return "choice", tuple((payload.encode_text(each), _written(each)) for each in values)
     if types == {"string"}:
-        return "text", ()
+        return ("text" if _is_long(key, {**_object(schema), **core}) else "line"), ()
     if types and types <= {"integer", "number"}:
         return ("number" if "number" in types else "integer"), ()
     is_list = types == {"array"} and types_of(core.get("items"), root) == {"string"}
     return ("lines" if is_list else "json"), ()
 
 
+def _is_long(key: str, schema: Mapping[str, Any]) -> bool:
+    """Return whether a text is likely to have several lines."""
+    most = schema.get("maxLength")
+    lists = (schema.get(each) for each in ("enum", "examples"))
+    known = [schema.get("default"), *chain.from_iterable(each for each in lists if isinstance(each, list))]
+    last_word = re.sub("(?<=[a-z])(?=[A-Z])", "_", key).lower().replace("-", "_").rpartition("_")[2]
+    return (
+        (isinstance(most, int) and most > LONGEST_LINE)
+        or any(isinstance(each, str) and "\n" in each for each in known)
+        or last_word in _TEXT_NAMES
+        or key.lower() == "code"  # not `country_code`
+    )
+
+
 def _without_null(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a part of the schema allows beside null, where that is one thing; references are followed."""
-    found = resolved(schema, root) if isinstance(schema, dict) else {}
+    found = resolved(_object(schema), root)
     choices = found.get("anyOf") or found.get("oneOf")
     others = [each for each in choices if each != {"type": "null"}] if isinstance(choices, list) else []
     return resolved(others[0], root) if len(others) == 1 and isinstance(others[0], dict) else found
+
+
+def _object(schema: Any) -> Mapping[str, Any]:
+    return schema if isinstance(schema, dict) else {}
 
 
 def _written(value: object) -> str:
@@ -126,4 +149,4 @@ def _word(field: Field, text: str) -> Word:
     is_json = field.shape in ("choice", "json")
     if is_json:
         check_json(text, f"the value of {field.key!r}")
-    return Word(field.key, text, is_json)
+    return Word(field.key, text.rstrip("\n") if field.shape == "line" else text, is_json)

@@ -12,8 +12,10 @@ from search_mcp.wire import payload
 
 KINDS: list[tuple[Any, str, str, Any]] = [
     # the schema, the kind of its field, a text in it, and the argument
-    ({"type": "string"}, "text", "two\nlines", "two\nlines"),
-    ({"type": ["string", "null"]}, "text", "null", "null"),
+    ({"type": "string"}, "line", "Asia/Tokyo\n", "Asia/Tokyo"),
+    ({"type": ["string", "null"]}, "line", "null", "null"),
+    ({"type": "string", "maxLength": 201}, "text", "two\nlines\n", "two\nlines\n"),
+    ({"type": "string", "maxLength": 200}, "line", "one ", "one "),
     ({"type": "integer"}, "integer", " 12345678901234567890 ", 12345678901234567890),
     ({"type": "number"}, "number", "2.5", 2.5),
     ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "number", "3", 3),
@@ -41,6 +43,30 @@ def test_each_kind_of_schema_has_a_field_and_its_text_an_argument(
     assert field.shape == shape
     given, words = filled(made, Form(((field.name, text),)))
     assert payload.value(payload.encode(fitted("tool", given, words, root))) == {"key": argument}
+
+
+@pytest.mark.parametrize(
+    ("key", "schema", "shape"),
+    [
+        ("timezone", {}, "line"),
+        ("path", {"default": "a/b", "examples": 5, "maxLength": "many"}, "line"),
+        ("country_code", {}, "line"),
+        ("context", {}, "line"),
+        ("code", {}, "text"),
+        ("query_sql", {}, "text"),
+        ("newText", {}, "text"),
+        ("commit-message", {}, "text"),
+        ("Body", {}, "text"),
+        ("name", {"default": "one\ntwo"}, "text"),
+        ("name", {"examples": ["one", "one\ntwo"]}, "text"),
+        ("name", {"anyOf": [{"type": "string"}, {"type": "null"}], "default": "one\ntwo"}, "text"),
+        ("name", {"anyOf": [{"type": "string", "maxLength": 1000}, {"type": "null"}]}, "text"),
+    ],
+)
+def test_a_text_that_is_likely_long_has_several_lines(key: str, schema: Any, shape: str) -> None:
+    schema = schema if "anyOf" in schema else {"type": "string", **schema}
+    (field,) = form_for({"properties": {key: schema}}).fields
+    assert field.shape == shape
 
 
 def test_choices_have_their_texts() -> None:
