@@ -24,7 +24,19 @@ MOST_FIELDS, MOST_CHOICES = 100, 200
 LONGEST_ABOUT = 1_000
 LONGEST_LINE = 200
 """Characters of a text, by its schema, up to which it is written in one line."""
-_TEXT_NAMES = frozenset("body content contents description diff message patch prompt script sql text".split())
+_TEXT_NAMES = (
+    "body",
+    "content",
+    "contents",
+    "description",
+    "diff",
+    "message",
+    "patch",
+    "prompt",
+    "script",
+    "sql",
+    "text",
+)
 """The last words of the names of arguments that are often long."""
 OTHERS = "others"
 """The name of the field for all other arguments."""

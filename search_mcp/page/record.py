@@ -19,6 +19,7 @@ from search_mcp.cli.problem import Problem
 from search_mcp.cli.usage import report, usage
 from search_mcp.cli.usage.report import By, Calls, Report
 from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects.names import CLIENT_INFO
 from search_mcp.folders import usage_file
 from search_mcp.page.facts import Facts
 from search_mcp.usage.ended_calls import Row
@@ -147,8 +148,8 @@ def _summed_up(path: Path, choice: Choice, servers: Sequence[ServerConfig]) -> S
         choice,
         found,
         usage.headline(found, days),
-        list(map(_cells, found.rows[:MOST_ROWS])),
-        [_cells(each) for each in reversed(found.days) if each.count],
+        [_cells(each, client_name(each.name) if by is By.CLIENT else each.name) for each in found.rows[:MOST_ROWS]],
+        [_cells(each, each.name) for each in reversed(found.days) if each.count],
         _bars(found, days),
         [each.text for each in fitness.of_usage(largest, servers)],
         stamp,
@@ -156,8 +157,13 @@ def _summed_up(path: Path, choice: Choice, servers: Sequence[ServerConfig]) -> S
     )
 
 
-def _cells(calls: Calls) -> Cells:
-    return (calls.name, *usage.numbers(calls))
+def client_name(name: str) -> str:
+    """Return the name of a client as it is shown; calls of this page and of commands have the name of search-mcp."""
+    return f"{name} (this page or `call`)" if name == CLIENT_INFO["name"] else name
+
+
+def _cells(calls: Calls, name: str) -> Cells:
+    return (name, *usage.numbers(calls))
 
 
 def _bars(found: Report, days: int) -> list[Bar]:

@@ -10,8 +10,9 @@ import anyio
 from markupsafe import Markup, escape
 from starlette.requests import Request
 
+from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import Problem
-from search_mcp.cli.tools.results import NO_CONTENT, NO_MESSAGE, ToolResult, read_result
+from search_mcp.cli.tools.results import NO_CONTENT, Content, ToolResult, read_result, size_of
 from search_mcp.gateway.person import Person
 from search_mcp.model.calls import Call, Outcome, Question
 from search_mcp.model.visible import wholly_visible
@@ -23,6 +24,9 @@ CALL_SECONDS = 300.0
 """Longest time that a call is waited for."""
 MOST_CHARACTERS = 200_000
 """Characters of a result that are shown."""
+TOOL_REPORTED_ERROR = "the tool reported an error"
+_NOUNS = {"image": "An image", "audio": "A sound"}
+"""What kinds of binary content are called; a resource is called by its URI."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Answer:
     """What came of a call."""
 
     heading: str
+    """Its outcome in one line."""
     texts: Sequence[str] = ()
     notes: Sequence[str] = ()
     is_wrong: bool = False
@@ -81,21 +86,29 @@ def refused(problem: Problem) -> Answer:
     return Answer("Error", (str(problem),), is_wrong=True)
 
 
-def shown(body: Raw) -> Answer:
-    """Return a result as it is shown. May take a while."""
+def shown(body: Raw, took: str) -> Answer:
+    """Return a result as it is shown, with the time that it took. May take a while."""
     result = read_result(body)
     texts = _texts(result)
     size = sum(map(len, texts))
     notes = [f"The first {MOST_CHARACTERS:,} of {size:,} characters are shown."] if size > MOST_CHARACTERS else []
-    heading = "The tool failed" if result.is_error else "Result"
+    outcome = TOOL_REPORTED_ERROR.capitalize() if result.is_error else "Result"
+    heading = f"{outcome} after {took}, {counted(size, 'character')}"
     return Answer(heading, list(_written(texts)), notes, is_wrong=result.is_error)
 
 
 def _texts(result: ToolResult) -> list[str]:
-    texts = [part.text if part.data is None else f"[{part.text}]" for part in result.parts]
+    texts = [_text(part) for part in result.parts]
     if result.shown_structured is not None:
         texts.append(payload.indented(result.shown_structured).decode("utf-8", "replace"))
-    return texts or [f"{NO_MESSAGE.capitalize()}." if result.is_error else NO_CONTENT]
+    return texts or ["It gave no message." if result.is_error else NO_CONTENT]
+
+
+def _text(part: Content) -> str:
+    if part.data is None:
+        return part.text
+    about = ", ".join(filter(None, (part.mime_type, size_of(part.data))))
+    return f"{_NOUNS.get(part.kind, f'A {part.kind}')} ({about}), which is not shown here."
 
 
 def _written(texts: Sequence[str]) -> Iterator[Markup]:

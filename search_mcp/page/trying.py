@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from search_mcp.background import run_in_thread
 from search_mcp.catalog.items import Item
-from search_mcp.catalog.repair import declares_read_only
+from search_mcp.catalog.repair import declared_effect
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.session import Session
 from search_mcp.cli.tools import listing
@@ -28,7 +28,7 @@ from search_mcp.gateway.person import OPENING
 from search_mcp.model.sentences import cut
 from search_mcp.own_tools.own_tools import NOTHING_CLEAR
 from search_mcp.own_tools.wanted import Wanted
-from search_mcp.page import door
+from search_mcp.page import door, standings
 from search_mcp.page.fields import filled, form_for
 from search_mcp.page.live import Part
 from search_mcp.page.trial import Answer, Visitor, answered, refused, shown
@@ -41,6 +41,8 @@ MOST_FOUND = 10
 """Results of a search."""
 MOST_LISTED, LEAST_LISTED = 200, 3
 """Tools that are listed without a search: of all servers together, and of each of very many."""
+UNKNOWN_EFFECT = "may change something"
+"""The effect of a tool that is declared neither `read-only` nor `destructive`."""
 LONGEST_ABOUT = 5_000
 """Characters of a description that are shown above the form; the view of the server has all."""
 
@@ -55,7 +57,6 @@ class Hit:
     row: Row
     title: Pieces
     about: Pieces
-    score: str
     why: str
 
 
@@ -115,9 +116,17 @@ class Trying:
         return self._web.show(request, "try.html", VIEW, status=status, query="", answer=answer, **given)
 
     def _listed(self, server: str) -> dict[str, object]:
-        rows = [each for each in self._facts.rows() if each.is_on and server in ("", each.server)]
-        unknown = [each for each in rows if each.tools is None]
-        return {"server": server, "unknown": unknown, "groups": _groups(self._session(), server)}
+        return {
+            "server": server,
+            "unknown": self._unknown(server),
+            "groups": _groups(self._session(), server),
+            "unknown_effect": UNKNOWN_EFFECT,
+        }
+
+    def _unknown(self, server: str) -> list[standings.Row]:
+        """Return the servers, or the one, whose tools are not known."""
+        rows = self._facts.rows()
+        return [each for each in rows if each.is_on and each.tools is None and server in ("", each.server)]
 
     async def _search_page(self, request: Request) -> Response:
         query, server = request.query_params["q"].strip(), request.query_params.get("server", "")
@@ -131,6 +140,8 @@ class Trying:
             query=query,
             server=server,
             hits=_hits(found),
+            unknown=self._unknown(server),
+            unknown_effect=UNKNOWN_EFFECT,
             nearest=found.nearest,
             note="" if found.fits else f"{NOTHING_CLEAR['tools']}; nearest:",
             without_meaning=search.without_meaning,
@@ -147,7 +158,7 @@ class Trying:
             server="",
             tool=tool,
             about=cut(payload.string(tool.definition.get("description")) or "", LONGEST_ABOUT),
-            is_read_only=declares_read_only(tool.definition),
+            effect=declared_effect(tool.definition) or UNKNOWN_EFFECT,
             shown=await run_in_thread(partial(form_for, tool.input_schema)),
             form=form,
             answer=answer,
@@ -180,8 +191,7 @@ class Trying:
         began = time.monotonic()
         outcome = await answered(request, lambda: session.call(tool.name, arguments, lambda _progress: None))
         took = duration(time.monotonic() - began)
-        answer = await run_in_thread(partial(shown, body_of(outcome, tool.name, session.config)))
-        return replace(answer, notes=[f"It took {took}.", *answer.notes])
+        return await run_in_thread(partial(shown, body_of(outcome, tool.name, session.config), took))
 
 
 def _tool(session: Session, name: str) -> Described:
@@ -218,7 +228,6 @@ def _hits(found: listing.Listing) -> list[Hit]:
             row,
             _pieces(row["name"], terms),
             _pieces(row["description"], terms),
-            f"{why.score:.3f}",
             "\n".join(line.strip() for line in str(why).splitlines()[1:]),
         )
         for row, why in zip(found.rows, found.explanations, strict=True)

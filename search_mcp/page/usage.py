@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,16 +14,24 @@ from search_mcp.cli.usage import report, usage
 from search_mcp.cli.usage.report import By
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part, Same
-from search_mcp.page.record import Choice, Record, Summary
+from search_mcp.page.record import Choice, Record, Summary, client_name
+from search_mcp.page.trial import TOOL_REPORTED_ERROR
 from search_mcp.page.web import Web
 from search_mcp.times import iso
-from search_mcp.usage.ended_calls import Row
+from search_mcp.usage.ended_calls import TOOL_ERROR, Row
 
 VIEW = "usage"
 SUBJECTS = (By.TOOL, By.SERVER, By.CLIENT)
 PERIODS = (1, 7, 30, 90)
 """Days to choose from."""
 USUAL = (By.TOOL, 30)
+HEADINGS: Final = {
+    "p50": ("Typical", "Half of the calls with a result took this or less."),
+    "p95": ("Slowest 5 %", "5 % of the calls with a result took longer than this."),
+}
+"""The headings of durations in words, each with its meaning."""
+ENDINGS: Final = {TOOL_ERROR: TOOL_REPORTED_ERROR}
+"""Recorded endings in other words."""
 
 
 def routes(web: Web) -> list[Route]:
@@ -60,8 +68,10 @@ def routes(web: Web) -> list[Route]:
         """Return what the template of the sums is given."""
         return {
             "sums": summary,
-            "headings": (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS),
-            "legend": usage.LEGEND,
+            "headings": [
+                HEADINGS.get(each, (each, "")) for each in (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS)
+            ],
+            "legend": " ".join([*(f"{name}: {about}" for name, about in HEADINGS.values()), usage.LEGEND_OF_SIZES]),
             "unused": usage.never_used(summary.found, facts.gateway.config.servers),
         }
 
@@ -78,7 +88,14 @@ def choice_in(query: Mapping[str, str]) -> Choice:
 def last(calls: Sequence[Row], problem: str = "") -> dict[str, Any]:
     """Return what the template of the last calls is given."""
     shown = [
-        (iso(ended), client, report.full_name(server, tool), usage.duration(seconds), usage.size(returned), ending)
+        (
+            iso(ended),
+            client_name(client),
+            report.full_name(server, tool),
+            usage.duration(seconds),
+            usage.size(returned),
+            ENDINGS.get(ending, ending),
+        )
         for ended, client, server, tool, seconds, ending, _, returned, _ in calls
     ]
     return {"calls": shown, "problem": problem}

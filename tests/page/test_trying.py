@@ -14,7 +14,7 @@ from cli.conftest import server as cli_server
 from playwright.sync_api import expect
 from processes.run import SECONDS, server
 
-from page.conftest import NewHome
+from page.conftest import NewHome, NewVisitor
 from page.running import Guest, PageHome, Visitor, waits_until
 from search_mcp.page.trial import MOST_CHARACTERS
 from search_mcp.page.trying import LEAST_LISTED, MOST_LISTED
@@ -55,7 +55,7 @@ def calls(guest: Guest, tool: str, **arguments: str) -> str:
     others = {key: value for key, value in arguments.items() if key == "others"}
     answer = guest.sends(form(tool), tool=tool, **named, **others)
     assert answer.status_code == 200
-    return text_in(answer.text, '<section id="answer"', "</section>")
+    return text_in(answer.text, '<section id="result"', "</section>")
 
 
 def text_in(page: str, begin: str, end: str) -> str:
@@ -82,7 +82,9 @@ def test_a_search_marks_its_words_and_gives_its_reasons(guest: Guest) -> None:
     (first, *_) = re.findall(r'<li class="row">(.*?)</li>', page, re.DOTALL)
     assert f'<a href="{guest.root}try?tool=tools.read">' in first
     assert "Reads a <mark>letter</mark>." in first.replace("<mark>Reads</mark>", "Reads")
-    assert re.search(r"<summary>Why it is number 1: \d\.\d{3}</summary><pre .*?>matching words: ", first)
+    assert re.search(r"<summary>Why it is number 1</summary><pre .*?>matching words: ", first)
+    assert "The scores of the words do not decide alone" in page
+    assert "Not searched" not in page
     assert 'value="read letters"' in page
 
 
@@ -104,6 +106,16 @@ def test_a_result_that_does_not_fit_clearly_is_called_nearest(guest: Guest) -> N
     page = guest.view("try?q=evil+flights+over+the+moon")
     assert "No tool of the connected servers clearly does this; nearest:" in page
     assert "tools.evil" in page
+
+
+def test_a_search_names_the_servers_that_were_not_searched(new_home: NewHome) -> None:
+    with new_home({"one": server("well_behaved"), "two": server("well_behaved")}).visit() as guest:
+        told = "Not searched, because their tools are not known:"
+        page = guest.view("try?q=echo")
+        assert (
+            f'{told} <span dir="auto">one</span>, <span dir="auto">two</span>. <a href="{guest.root}servers">' in page
+        )
+        assert f'{told} <span dir="auto">two</span>. <a' in guest.view("try?q=echo&server=two")
 
 
 def test_of_many_tools_the_first_of_each_server_are_listed(new_home: NewHome) -> None:
@@ -145,6 +157,28 @@ def test_a_tool_that_changes_nothing_is_called_without_a_warning(guest: Guest) -
     assert "box.add" in calls(guest, "search_tools", query="add", limit="3")
 
 
+def test_the_declared_effect_of_a_tool_is_told(new_home: NewHome) -> None:
+    home = new_home({"one": server("declares_effects")})
+    home.types("check")
+    with home.visit() as guest:
+        for page in (guest.view("try"), guest.view("try?q=look+change+delete")):
+            shown = dict(re.findall(r'tool=one\.(\w+)">.*?data-hint="(.*?)"', page.replace("\n", "")))
+            assert shown == {"look": "read-only", "change": "may change something", "delete": "destructive"}
+        assert "</span>, which is destructive</button>" in guest.view(form("one.delete"))
+        assert ">Destructive</span>" in guest.view(form("one.delete"))
+        assert ">Read-only</span>" in guest.view(form("one.look"))
+
+
+def test_a_line_has_an_input_in_which_enter_calls(home: PageHome, visitor: Visitor) -> None:
+    page = visitor.enters(home, form("search_tools"))
+    field = page.locator("input[name='argument query']")
+    field.fill("add")
+    field.press("Enter")
+    heading = page.get_by_role("heading", name="Result after")
+    expect(heading).to_be_focused()
+    expect(page.locator("[role=status]").filter(has_text="box.add")).to_have_count(0)
+
+
 def test_a_tool_that_does_not_exist_is_an_error_with_a_suggestion(guest: Guest) -> None:
     answer = guest.get(guest.root + form("box.ad"))
     assert answer.status_code == 404
@@ -165,8 +199,9 @@ def test_texts_of_servers_are_texts(guest: Guest) -> None:
 
 def test_a_result_is_shown_and_what_was_typed_stays(guest: Guest) -> None:
     answer = guest.sends(form("box.echo"), tool="box.echo", **{"argument text": "a <b>\nc", "argument tags": "[1]"})
-    shown = text_in(answer.text, '<section id="answer"', "</section>")
-    assert shown.startswith('Result {"text": "a <b>\\nc", "tags": [1]} It took ')
+    shown = text_in(answer.text, '<section id="result"', "</section>")
+    assert shown.startswith("Result after ")
+    assert shown.endswith(' 33 characters {"text": "a <b>\\nc", "tags": [1]}')
     assert '">\na &lt;b&gt;\nc</textarea>' in answer.text
     assert '">\n[1]</textarea>' in answer.text
 
@@ -189,12 +224,13 @@ def test_a_wrong_argument_is_an_error_and_stays(guest: Guest, arguments: dict[st
 
 
 def test_structured_content_is_shown_as_json_and_an_image_as_its_size(guest: Guest) -> None:
-    assert calls(guest, "box.measure").startswith('Result { "celsius": 21.50 }')
-    assert calls(guest, "box.draw").startswith("Result [image (image/png), 70 bytes]")
+    assert calls(guest, "box.measure").endswith('characters { "celsius": 21.50 }')
+    assert calls(guest, "box.draw").endswith(" An image (image/png, 70 bytes), which is not shown here.")
 
 
 def test_errors_are_shown_as_the_command_does(guest: Guest) -> None:
-    assert calls(guest, "box.fail").startswith("The tool failed the disk is full")
+    assert calls(guest, "box.fail").startswith("The tool reported an error after ")
+    assert calls(guest, "box.fail").endswith("16 characters the disk is full")
     assert calls(guest, "box.refuse").startswith("Error ")
     assert "it will not" in calls(guest, "box.refuse")
 
@@ -251,7 +287,7 @@ def test_a_closed_request_cancels_its_call(home: PageHome, tmp_path: Path) -> No
             held = pipe.open("w")  # the server reads it: the call runs
         with held:
             waits_until(lambda: ">cancelled<" in guest.view("usage"))
-        assert calls(guest, "box.echo", text="again").startswith('Result {"text": "again"}')
+        assert calls(guest, "box.echo", text="again").endswith('{"text": "again"}')
 
 
 def test_stop_cancels_a_call(home: PageHome, visitor: Visitor, tmp_path: Path) -> None:
@@ -265,3 +301,9 @@ def test_stop_cancels_a_call(home: PageHome, visitor: Visitor, tmp_path: Path) -
         expect(page.get_by_role("status")).to_contain_text(["You stopped waiting, and the call was cancelled."])
         expect(page.get_by_role("button", name="Stop")).to_be_hidden()
         expect(page.get_by_label("As one JSON object")).to_have_value(f'{{"until": "{pipe}"}}')
+
+
+@pytest.mark.parametrize("path", ["try", "try?q=add+numbers", form("box.add"), form("search_tools"), "try?server=box"])
+def test_a_narrow_window_has_all_of_it(home: PageHome, new_visitor: NewVisitor, path: str) -> None:
+    page = new_visitor(viewport={"width": 320, "height": 700}).enters(home, path)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 320

@@ -21,6 +21,7 @@ from search_mcp.usage.ended_calls import Row
 from search_mcp.usage.store import UsageStore
 
 DAY = 86_400
+THIS_PAGE = "search-mcp (this page or `call`)"
 SECRET = "a word that is in no record"
 
 
@@ -96,7 +97,7 @@ def test_the_last_calls_have_client_tool_duration_size_and_outcome(guest: Guest)
     assert [each[1:] for each in shown] == [
         ["a client", "search_tools", "250 ms", "100", "ok"],
         ["<i>client</i>", "box.<b>evil</b>\\u{202e}", "250 ms", "100", "ok"],
-        ["a client", "box.fail", "250 ms", "100", "tool error"],
+        ["a client", "box.fail", "250 ms", "100", "the tool reported an error"],
         ["a client", "box.echo", "250 ms", "100", "ok"],
         ["another", "box.echo", "250 ms", "100", "ok"],
     ]
@@ -139,6 +140,24 @@ def test_a_server_that_was_never_called_is_named_with_its_switch(guest: Guest) -
     page = guest.view("usage")
     assert "One server was not called. Switch off what you do not need:" in page
     assert f'<li><a href="{guest.root}server?name=idle+one"' in page
+
+
+def test_durations_are_named_in_words(guest: Guest) -> None:
+    sums = part(guest.view("usage"), "sums")
+    headings = re.findall(r'<abbr title="(.*?)">(.*?)</abbr>', sums.rpartition("<thead>")[2])
+    assert [name for _, name in headings] == ["Typical", "Slowest 5 %"]
+    assert all(f"{name}: {about}" in sums for about, name in headings)
+    assert "p95" not in sums
+
+
+def test_calls_of_this_page_are_told_as_such(new_home: NewHome) -> None:
+    home = new_home({"one": server("well_behaved")})
+    UsageStore(record_of(home)).write([call("one", "echo", client="search-mcp")])
+    with home.visit() as guest:
+        page = guest.view("usage?by=client")
+        assert [each[0] for each in rows(part(page, "sums").rpartition("<caption>")[2])] == [THIS_PAGE]
+        assert rows(part(page, "calls").partition("</table>")[0])[0][1] == THIS_PAGE
+        assert THIS_PAGE not in guest.view("usage?by=server").partition('<div id="sums"')[2]
 
 
 def test_hostile_names_are_texts(guest: Guest) -> None:
@@ -201,3 +220,13 @@ def test_a_browser_shows_a_call_from_the_page(home: PageHome, new_visitor: NewVi
     expect(page.get_by_role("rowheader", name="another")).to_have_count(0)
     page.get_by_role("link", name="90 days").click()
     expect(page.get_by_role("table", name="Calls by client").get_by_role("rowheader", name="another")).to_be_visible()
+
+
+def test_in_a_narrow_window_only_the_tables_scroll(home: PageHome, new_visitor: NewVisitor) -> None:
+    page = new_visitor(viewport={"width": 320, "height": 700}).enters(home, "usage")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
+    for name in ("The last calls", "Calls by tool"):
+        table = page.get_by_role("region", name=name)
+        expect(table).to_have_attribute("tabindex", "0")
+        assert table.evaluate("each => each.scrollWidth > each.clientWidth")
+        expect(table).to_have_css("border-right-width", "1px")

@@ -23,6 +23,9 @@ class Content:
 
     text: str
     data: bytes | None = None
+    kind: str = ""
+    """Of data: `image`, `audio`, or `resource` with its URI."""
+    mime_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def _binary(what: str, mime_type: object, data: str) -> Content:
     except (binascii.Error, ValueError):
         return Content(f"[{what}: its data is not base64]")
     about = one_line(f"{what}{_in_brackets(mime_type)}")
-    return Content(f"{about}, {size_of(decoded)}", decoded)
+    return Content(f"{about}, {size_of(decoded)}", decoded, one_line(what), one_line(str(mime_type or "")))
 
 
 def _in_brackets(detail: object) -> str:

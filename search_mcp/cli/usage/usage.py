@@ -29,10 +29,11 @@ _USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
 HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
-LEGEND = (
-    "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
-    f"Out: of the results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a result."
+LEGEND_OF_SIZES = (
+    "In: characters of the arguments; Out: of the results, as JSON. Tokens are an estimate: one for "
+    f"{CHARACTERS_A_TOKEN} characters of a result."
 )
+LEGEND = f"Half of the calls with a result took p50 or less, 95 % took p95 or less. {LEGEND_OF_SIZES}"
 
 
 @takes("config", "as_json", "debug")
