@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from search_mcp.catalog.list_limits import FEW_ENTRIES
-from search_mcp.catalog.repair import OPEN_SCHEMA, declared_effect, declares_read_only
+from search_mcp.catalog.repair import OPEN_SCHEMA, declares_read_only
 from search_mcp.catalog.schemas import only_members
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.similar import nearest
@@ -94,7 +94,10 @@ class Item(Struct, frozen=True, dict=True):
     @cached_property
     def hint(self) -> str:
         """The declared effect: `read-only`, `destructive`, or empty."""
-        return declared_effect(self.fields)
+        # "`destructiveHint`: (This property is meaningful only when `readOnlyHint == false`)"
+        if self.is_read_only:
+            return "read-only"
+        return "destructive" if self.annotations.get("destructiveHint") is True else ""
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:

@@ -61,20 +61,8 @@ _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 def declares_read_only(fields: Fields) -> bool:
     """Return whether a tool is declared read-only; the default is that it is not."""
     # "`readOnlyHint`: If true, the tool does not modify its environment. Default: false"
-    return _is_declared(fields, "readOnlyHint")
-
-
-def declared_effect(fields: Fields) -> str:
-    """Return the declared effect of a tool: `read-only`, `destructive`, or empty."""
-    # "`destructiveHint`: (This property is meaningful only when `readOnlyHint == false`)"
-    if declares_read_only(fields):
-        return "read-only"
-    return "destructive" if _is_declared(fields, "destructiveHint") else ""
-
-
-def _is_declared(fields: Fields, hint: str) -> bool:
     annotations = payload.object_or_empty(fields.get("annotations"))
-    return hint in annotations and payload.value(annotations[hint]) is True
+    return "readOnlyHint" in annotations and payload.value(annotations["readOnlyHint"]) is True
 
 
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:

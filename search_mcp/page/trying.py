@@ -16,12 +16,11 @@ from starlette.routing import Route
 
 from search_mcp.background import run_in_thread
 from search_mcp.catalog.items import Item
-from search_mcp.catalog.repair import declared_effect
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.session import Session
 from search_mcp.cli.tools import listing
 from search_mcp.cli.tools.contents import Row, tool_row
-from search_mcp.cli.tools.description import Described, descriptions
+from search_mcp.cli.tools.description import Described, declared_effect, descriptions
 from search_mcp.cli.tools.invocation import body_of, fitted
 from search_mcp.cli.usage.usage import duration
 from search_mcp.gateway.person import OPENING
@@ -158,7 +157,7 @@ class Trying:
             server="",
             tool=tool,
             about=cut(payload.string(tool.definition.get("description")) or "", LONGEST_ABOUT),
-            effect=declared_effect(tool.definition) or UNKNOWN_EFFECT,
+            effect=declared_effect(tool) or UNKNOWN_EFFECT,
             shown=await run_in_thread(partial(form_for, tool.input_schema)),
             form=form,
             answer=answer,

@@ -189,15 +189,22 @@ def example(tool: Described) -> str:
     return " ".join(["search-mcp call", tool.name, *map(shlex.quote, required)])
 
 
-def _hints(tool: Described) -> str:
+def declared_effect(tool: Described) -> str:
+    """Return the effect that a tool declares: `read-only`, `destructive`, or empty."""
+    if _annotations(tool).get("readOnlyHint") is True:
+        return "read-only"
+    return "destructive" if _annotations(tool).get("destructiveHint") is True else ""
+
+
+def _annotations(tool: Described) -> Mapping[str, Any]:
     annotations = payload.value(tool.definition.get("annotations", structs.EMPTY))
-    read = annotations if isinstance(annotations, dict) else {}
-    parts = [f"server {tool.server}" if tool.server is not None else "search-mcp's own tool"]
-    if read.get("readOnlyHint") is True:
-        parts.insert(0, "read-only")
-    elif read.get("destructiveHint") is True:
-        parts.insert(0, "destructive")
-    if read.get("openWorldHint") is True:
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _hints(tool: Described) -> str:
+    parts = [each] if (each := declared_effect(tool)) else []
+    parts.append(f"server {tool.server}" if tool.server is not None else "search-mcp's own tool")
+    if _annotations(tool).get("openWorldHint") is True:
         parts.append("reaches other systems")
     if tool.withheld:
         parts.append(f"withheld: {tool.withheld}")
