@@ -17,13 +17,14 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from processes.run import SECONDS
 from processes.shared import Home
 
+from search_mcp.clients.command import SAFELY
 from search_mcp.engine import hello
 from search_mcp.engine.joining import ask_started
 from search_mcp.engine.meeting import meeting
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of the browser's command."""
-PROGRAM = (sys.executable, "-m", "search_mcp")
+PROGRAM = (sys.executable, *SAFELY, "search_mcp")
 WIDE, NARROW = 1000, 380
 """Widths of a window, in pixels."""
 

@@ -454,7 +454,9 @@ def test_a_person_adds_a_server(home: PageHome, new_visitor: NewVisitor, has_scr
     expect(item.get_by_role("heading", name="go")).to_be_visible()
     page.get_by_role("button", name="Keep it").click()
     expect(page.get_by_text(f"Added second to {home.config}.")).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text="second")).to_contain_text("remembered, 1 tool")
+    expect(page.get_by_role("listitem").filter(has_text="second")).to_contain_text(
+        "remembered (a call starts it), 1 tool"
+    )
     waits_until(lambda: not runs(home, "has_tools"))
 
 

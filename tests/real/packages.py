@@ -278,7 +278,9 @@ def _environment(kind: str, packages: tuple[str, ...]) -> Path:
 def _venv(folder: Path, packages: tuple[str, ...]) -> None:
     _run([sys.executable, "-m", "venv", str(folder)], folder, "python -m venv")
     pip = [str(_interpreter(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, *packages], folder, f"pip install {' '.join(packages)}")
+    # Constraints of the project's environment name another release of the SDK.
+    free = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
+    _run([*pip, *packages], folder, f"pip install {' '.join(packages)}", free)
 
 
 def _uv_venv(folder: Path, package: str) -> None:
@@ -309,9 +311,11 @@ def _interaction(folder: Path) -> None:
     _pip_install(folder, INTERACTION[1:])
 
 
-def _run(command: list[str], folder: Path, what: str) -> None:
+def _run(command: list[str], folder: Path, what: str, env: dict[str, str] | None = None) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
     except subprocess.TimeoutExpired as exc:
         raise PackagesMissingError(f"`{what}` did not finish within {INSTALL_SECONDS} seconds") from exc
     if done.returncode:
