@@ -25,7 +25,7 @@ from search_mcp.dialects.params import extensions
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.inflight import Fate
-from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
+from search_mcp.wire.receiver import ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import Raw, replace
 
 log = logging.getLogger(__name__)

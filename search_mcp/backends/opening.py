@@ -10,7 +10,7 @@ from search_mcp.dialects import CannotOpenError, CannotSpeakError
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening, ServerCapabilities
 from search_mcp.wire.inflight import Fate
-from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
+from search_mcp.wire.receiver import ConnectionEndedError, RequestFailedError
 
 
 async def opened(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from search_mcp.dialects import names
 from search_mcp.wire import payload
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.inflight import Answer, Reason
+from search_mcp.wire.inflight import Answer, Reason, Write
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import Fields, Params, Raw, RequestId, UnsetType
 
@@ -60,15 +60,20 @@ def send_request(
     meta: Mapping[str, object] | None,
     settle: Callable[[Answer], None],
     report: Callable[[Fields], None] | None,
+    stream: Write | None = None,
 ) -> int:
-    """Send a request with its `_meta` and return its id; with `report`, ask for progress under a token of its own."""
+    """Send a request with its `_meta` and return its id; with `report`, ask for progress under a token of its own.
+
+    `stream` is that of the received request that it belongs to.
+    """
     if report is None:
-        return peer.request(method, {**params, names.META: meta} if meta is not None else params, settle)
+        whole = {**params, names.META: meta} if meta is not None else params
+        return peer.request(method, whole, settle, stream=stream)
 
     def params_with_token(token: int) -> Params:
         return {**params, names.META: {**(meta or {}), names.PROGRESS_TOKEN: token}}
 
-    return peer.request(method, params_with_token, settle, report)
+    return peer.request(method, params_with_token, settle, report, stream)
 
 
 def cancellation(message_id: int, reason: Reason) -> Params:

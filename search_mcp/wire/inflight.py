@@ -8,10 +8,12 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from search_mcp.wire.batch import BatchSlot
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
 
 Reason: TypeAlias = Raw | None
 """The reason of a cancellation, as a JSON string; `None` if none was given."""
+Write: TypeAlias = Callable[[bytes], None]
 Cancel: TypeAlias = Callable[[Reason], None]
 """Cancels work in progress; does nothing once the work is done."""
 
@@ -62,25 +64,54 @@ class Sent(Struct, eq=False):
     report: Callable[[Fields], None] | None = None
 
 
+class Way(Struct, frozen=True, eq=False):
+    """The way of the answer to a message that came on its own, as over HTTP."""
+
+    write: Write
+    """Takes the response."""
+    stream: Write | None = None
+    """Takes the messages that belong to the request before that."""
+    dropped: Callable[[], None] = lambda: None
+    """Called if there is no response."""
+    is_apart: bool = False
+    """Whether other requests may have the same id, so that no message names it by the id."""
+
+
 class Request(Struct, eq=False):
     """A received request, until it is answered or cancelled."""
 
     id: RequestId
     method: str
     params: Raw | UnsetType
-    write: Callable[[bytes], None]
+    write: Write
     """Writes the line with the response, to the connection or into a batch."""
     size: int
     """Bytes of its line, or its share of a batch's line, which stay in memory with `params`."""
+    way: Way | None = None
+    """The way of its answer, if it came on its own."""
+    key: object = None
+    """The key under which it is in flight: its id, or itself."""
     cancel: Cancel | None = None
     """Cancels the work; set by the code that does it."""
+
+    def skip(self) -> None:
+        """Leave it without a response."""
+        if isinstance(self.write, BatchSlot):
+            self.write.skip()
+        if self.way is not None:
+            self.way.dropped()
+
+    @property
+    def stream(self) -> Write | None:
+        """Writes messages that belong to it before its response; `None` if these go where all others go."""
+        return self.way.stream if self.way is not None else None
 
 
 class Inflight(Struct):
     """The requests in flight of one connection."""
 
     _sent: dict[int, Sent] = field(default_factory=dict)
-    _received: dict[RequestId, Request] = field(default_factory=dict)  # 1 and "1" are different ids
+    _received: dict[object, Request] = field(default_factory=dict)  # 1 and "1" are different ids
     _received_bytes: int = 0  # sum of their sizes
     _next_id: int = 1
 
@@ -109,7 +140,8 @@ class Inflight(Struct):
 
     def receive(self, request: Request) -> bool:
         """Register a received request; return false if its id is in use."""
-        if self._received.setdefault(request.id, request) is not request:
+        request.key = request if request.way is not None and request.way.is_apart else request.id
+        if self._received.setdefault(request.key, request) is not request:
             return False
         self._received_bytes += request.size
         return True
@@ -124,7 +156,7 @@ class Inflight(Struct):
 
     def is_open(self, request: Request) -> bool:
         """Return whether a received request is still unanswered."""
-        return self._received.get(request.id) is request
+        return self._received.get(request.key) is request
 
     def has_received(self) -> bool:
         """Return whether any received request is unanswered."""
@@ -136,9 +168,9 @@ class Inflight(Struct):
 
     def retire(self, request: Request) -> bool:
         """Retire a received request; return false if it was retired before."""
-        if self._received.get(request.id) is not request:
+        if self._received.get(request.key) is not request:
             return False
-        del self._received[request.id]
+        del self._received[request.key]
         self._received_bytes -= request.size
         return True
 

@@ -9,39 +9,17 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from search_mcp.wire import framing, messages
 from search_mcp.wire.batch import Batch, BatchSlot
 from search_mcp.wire.errors import SERVER_ERROR, InternalError, PeerError, ProtocolError, WireError, invalid_request
 from search_mcp.wire.framing import Line
-from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, RequestFailure, Sent
+from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, RequestFailure, Sent, Way, Write
 from search_mcp.wire.messages import Invalid, Message
+from search_mcp.wire.receiver import ConnectionEndedError, Receiver, RequestFailedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, RequestId, UnsetType
 
 log = logging.getLogger(__name__)
-
-
-class Receiver(Protocol):
-    """The owner of a connection, which handles the messages that arrive."""
-
-    def on_request(self, request: Request) -> None: ...
-    def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
-    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        """Return the error to answer a line that is not a message with, or `None` for no answer."""
-        ...
-
-
-class ConnectionEndedError(Exception):
-    """The connection ended before the response arrived."""
-
-
-class RequestFailedError(Exception):
-    """A request got no answer, on a connection that may go on; the text is the reason."""
-
-    def __init__(self, failure: RequestFailure) -> None:
-        super().__init__(failure.reason)
-        self.failure = failure
 
 
 class Peer:
@@ -71,6 +49,7 @@ class Peer:
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that arrived while paused
         self._is_traced = log.isEnabledFor(logging.DEBUG)  # cached for a chunk: the check is as slow as decoding
+        self._way: Way | None = None  # of the message that is handled, if it came on its own
         self._answers: int | None = None
         self._ended = False
         self._half_closed = False
@@ -92,16 +71,22 @@ class Peer:
             self._unread.extend(self._lines.feed(chunk))
             self._read()
 
+    def take(self, line: bytes, way: Way) -> None:
+        """Handle one message that came on its own, as over HTTP."""
+        self._is_traced = log.isEnabledFor(logging.DEBUG)
+        self._way = way
+        try:
+            self._on_line(line, way.write)
+        finally:
+            self._way = None
+
     def flush(self) -> None:
         """Handle a last line that has no line ending."""
         self._unread.extend(self._lines.flush())
         self._read()
 
     def pause(self) -> None:
-        """Handle no more messages until `resume`, because responses cannot be written now.
-
-        The lines of the current chunk are kept; the caller should feed no more.
-        """
+        """Handle no more messages until `resume`; those of the current chunk are kept, and no more should be fed."""
         self._paused = True
 
     def resume(self) -> None:
@@ -112,7 +97,7 @@ class Peer:
 
     def _read(self) -> None:
         while self._unread and not self._paused and not self._ended:
-            self._on_line(self._unread.popleft())
+            self._on_line(self._unread.popleft(), self._write)
 
     def end(self) -> None:
         """End the connection: retire all requests in flight and write nothing more."""
@@ -126,6 +111,7 @@ class Peer:
         for request in self._inflight.drain_received():
             if request.cancel is not None:
                 self._guarded(request.cancel, None)
+            request.skip()
         self._signal_if_all_answered()
 
     def _write(self, line: bytes) -> None:
@@ -143,11 +129,12 @@ class Peer:
         params: Params | Callable[[int], Params],
         settle: Callable[[Answer], None],
         report: Callable[[Fields], None] | None = None,
+        stream: Write | None = None,
     ) -> int:
         """Send a request; return its id, or 0 if it cannot be sent.
 
         `settle` is called once, unless the request is abandoned. `report` is called for progress under the id as the
-        token; the parameters are made of it then.
+        token; the parameters are made of it then. `stream` is that of the received request that it belongs to.
         """
         if self._ended or self._half_closed:
             settle(None)
@@ -156,7 +143,8 @@ class Peer:
         if message_id == 0:
             settle(ErrorObject(SERVER_ERROR, f"{len(self._inflight)} requests to it are unanswered"))
             return 0
-        self._write(messages.request(message_id, method, params(message_id) if callable(params) else params))
+        line = messages.request(message_id, method, params(message_id) if callable(params) else params)
+        (stream or self._write)(line)
         return message_id
 
     async def ask(self, method: str, params: Params) -> Raw:
@@ -208,10 +196,10 @@ class Peer:
         for sent in self._inflight.drain_sent():
             self._guarded(sent.settle, None)
 
-    def notify(self, method: str, params: Params) -> None:
-        """Send a notification."""
+    def notify(self, method: str, params: Params, stream: Write | None = None) -> None:
+        """Send a notification, on the stream of the received request that it belongs to, if that has one."""
         if not self._half_closed:
-            self._write(messages.notification(method, params))
+            (stream or self._write)(messages.notification(method, params))
 
     def report(self, token: RequestId | None, params: Fields) -> None:
         """Report progress on the sent request with this token; ignore it if that is not in flight."""
@@ -238,8 +226,8 @@ class Peer:
 
     def drop(self, request: Request) -> None:
         """Retire a request without a response, where the protocol allows none."""
-        if self._retire(request) and isinstance(request.write, BatchSlot):
-            request.write.skip()
+        if self._retire(request):
+            request.skip()
 
     async def answered(self) -> None:
         """Wait until no received request is unanswered."""
@@ -278,31 +266,41 @@ class Peer:
         """Cancel a received request, as the other side demands; ignore an id that is not in flight."""
         request = self._inflight.received(message_id)
         if request is not None:
+            self.cancel(request, reason)
+
+    def cancel(self, request: Request, reason: Reason = None) -> None:
+        """Cancel a received request, unless it was answered or cancelled before."""
+        if self.is_open(request):
             cancel = request.cancel
             self.drop(request)
             if cancel is not None:
                 cancel(reason)
 
+    def cancel_way(self, way: Way) -> None:
+        """Cancel the received request that came with this way."""
+        for request in [each for each in self._inflight.open_requests() if each.way is way]:
+            self.cancel(request)
+
     # Messages
 
-    def _on_line(self, line: Line) -> None:
+    def _on_line(self, line: Line, write: Write) -> None:
         if isinstance(line, framing.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
             described = messages.describe_unreadable(line)
             # It may be well-formed, so its sender waits for an answer under its id.
             message_id = None if described.is_answer else described.id
-            self._on_invalid(Invalid(messages.PARSE_ERROR, message, message_id), line, self._write)
+            self._on_invalid(Invalid(messages.PARSE_ERROR, message, message_id), line, write)
             self._give_up_on(described, message)
             return
         if self._is_traced:
             log.debug("< %s %s", self._name, messages.shown(line))
         decoded = messages.decode(line)
         if isinstance(decoded, Message):
-            self._on_message(decoded, self._write, len(line))
+            self._on_message(decoded, write, len(line))
         elif isinstance(decoded, list):
-            self._on_batch(decoded, line)
+            self._on_batch(decoded, line, write)
         else:
-            self._on_invalid(decoded, line, self._write)
+            self._on_invalid(decoded, line, write)
             if decoded.code == messages.PARSE_ERROR:
                 self._give_up_on(messages.describe_unreadable(line), decoded.message)
 
@@ -313,14 +311,14 @@ class Peer:
             error = ErrorObject(messages.INTERNAL_ERROR, f"unreadable answer: {message}")
             self._guarded(lost.settle, error)
 
-    def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
-        batch = Batch(self._write)
+    def _on_batch(self, elements: list[Message | Invalid], line: bytes, write: Write) -> None:
+        batch = Batch(write)
         size = len(line) // len(elements)
         for element in elements:
             if isinstance(element, Invalid):
                 self._on_invalid(element, line, batch.slot())
             elif element.method is UNSET or element.id is UNSET:
-                self._on_message(element, self._write, size)
+                self._on_message(element, write, size)
             else:
                 self._on_message(element, batch.slot(), size)
         batch.close()
@@ -331,7 +329,7 @@ class Peer:
         elif message.id is UNSET or message.id is None:
             self.hear(message.method, message.params)
         else:
-            self._on_request(Request(message.id, message.method, message.params, write, size))
+            self._on_request(Request(message.id, message.method, message.params, write, size, self._way))
 
     def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
         if invalid.is_answer and self._inflight.waiting(invalid.id) is not None:

@@ -17,7 +17,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerList
 from search_mcp.wire.inflight import RequestFailure
-from search_mcp.wire.peer import RequestFailedError
+from search_mcp.wire.receiver import RequestFailedError
 
 
 def read_for(seconds: float, make: "Callable[[KnownLists], Failing | Changing]") -> int:

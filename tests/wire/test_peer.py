@@ -16,7 +16,7 @@ from search_mcp.model.errors import ToolNotFound
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request, RequestFailure
 from search_mcp.wire.messages import LONGEST_SHOWN
-from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
+from search_mcp.wire.receiver import ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
 from wire.conversation import LIMIT, OK, Conversation, call, error, news, result
 

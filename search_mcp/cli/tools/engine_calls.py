@@ -30,7 +30,8 @@ from search_mcp.wire.errors import SERVER_ERROR, PeerError
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Request, RequestFailure
 from search_mcp.wire.messages import Invalid
-from search_mcp.wire.peer import ConnectionEndedError, Peer
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.receiver import ConnectionEndedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)

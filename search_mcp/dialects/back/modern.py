@@ -20,7 +20,8 @@ from search_mcp.model.servers import LogMessage, News, Opening, ResourceUpdated,
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Request, RequestFailure
-from search_mcp.wire.peer import Peer, RequestFailedError
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.receiver import RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,8 @@ from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.peer import Peer, RequestFailedError
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.receiver import RequestFailedError
 
 
 async def negotiate(

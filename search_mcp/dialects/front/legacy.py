@@ -31,7 +31,7 @@ from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
-from search_mcp.wire.inflight import Answer, Reason, Request, RequestFailure
+from search_mcp.wire.inflight import Answer, Reason, Request, RequestFailure, Write
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, replace
@@ -57,6 +57,7 @@ class FrontLegacy:
         # By task of the client: the function that tells the server of a change.
         self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(REMEMBERED_TASKS)
         self._open_questions = OpenQuestions()
+        self._streams: dict[Reply, Write] = {}  # of the open calls whose requests have streams of their own
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -163,6 +164,9 @@ class FrontLegacy:
             report = (TaskProgressReport if "task" in params else ProgressReport)(self._peer, request, token)
         reply = Reply(partial(self._on_outcome, request, rounds, report))
         request.cancel = reply.cancel
+        if request.way is not None and request.way.stream is not None:
+            self._streams[reply] = request.way.stream
+            reply.ends.append(lambda _outcome: self._forget_stream(reply))
         self._gateway.submit(
             Call(
                 action=action,
@@ -175,6 +179,9 @@ class FrontLegacy:
                 inputs=inputs,
             )
         )
+
+    def _forget_stream(self, reply: Reply) -> None:
+        del self._streams[reply]
 
     def _on_outcome(self, request: Request, rounds: int, report: ProgressReport | None, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
@@ -195,7 +202,7 @@ class FrontLegacy:
                 report.begin_again()
             self._call(request, *read_params(request.params), inputs, rounds - 1, report)
 
-        asked = Round(needed, self.put, call_again, partial(self._peer.refuse, request))
+        asked = Round(needed, partial(self.put, stream=request.stream), call_again, partial(self._peer.refuse, request))
         request.cancel = asked.cancel
         asked.begin(self.capabilities)
 
@@ -209,16 +216,17 @@ class FrontLegacy:
             return
         rename = partial(self._gateway.elicitation_id_for_client, question.server)
         question = replace(question, params=asking.renamed(question.params, rename))
-        self.put(translate_question(question, partial(self._gateway.task_id_for_client, question.server)))
+        translated = translate_question(question, partial(self._gateway.task_id_for_client, question.server))
+        self.put(translated, stream=self._streams.get(call.reply) if call is not None else None)
 
-    def put(self, question: Question) -> None:
+    def put(self, question: Question, stream: Write | None = None) -> None:
         """Send a question to the client, unless too many of its server wait for the user."""
-        self._open_questions.put(question, self._send)
+        self._open_questions.put(question, partial(self._send, stream))
 
-    def _send(self, question: Question) -> None:
+    def _send(self, stream: Write | None, question: Question) -> None:
         """Send a question to the client, with an id of our own."""
         method, settle = names.ASK_METHOD[question.ask], partial(self._on_answer, question)
-        message_id = send_request(self._peer, method, question.params, question.meta, settle, question.report)
+        message_id = send_request(self._peer, method, question.params, question.meta, settle, question.report, stream)
         question.answer.cancel_work = partial(self._withdraw, message_id)
 
     def _withdraw(self, message_id: int, reason: Reason) -> None:
@@ -246,8 +254,8 @@ class FrontLegacy:
                 # when the capabilities were declared.
                 for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self._declared}):
                     self._peer.notify(method, None)
-            case LogMessage(params=params):
-                self._peer.notify(names.MESSAGE, params)
+            case LogMessage(params=params, call=call):
+                self._peer.notify(names.MESSAGE, params, self._streams.get(call.reply) if call is not None else None)
             case ResourceUpdated(params=params):
                 self._peer.notify(names.UPDATED, params)
             case ElicitationComplete(params=params):

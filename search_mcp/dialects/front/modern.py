@@ -20,7 +20,7 @@ from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
-from search_mcp.wire.inflight import Request
+from search_mcp.wire.inflight import Request, Write
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.pending import Pending
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
@@ -48,18 +48,24 @@ class Sender(Struct, eq=False):
     log_level: str | None
     viewer: Viewer
     session: Gateway
-    park: Callable[[Question], None] | None = None
-    """Parks the call; `None` for a subscription, in which no question can be asked."""
+    exchange: Exchange | None = None
+    """The call with its requests; `None` for a subscription, in which no question can be asked."""
 
     @property
     def era(self) -> Era:
         return Era.MODERN
 
+    @property
+    def stream(self) -> Write | None:
+        """The stream of the request that is answered next, where it has one of its own."""
+        request = self.exchange.request if self.exchange is not None else None
+        return request.stream if request is not None else None
+
     def ask(self, question: Question, call: Call | None) -> None:
         """Put a server's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_or_keep(self.session, self.capabilities, question)
-        if refusal is None and call is not None and self.park is not None:
-            self.park(question)
+        if refusal is None and call is not None and self.exchange is not None:
+            self.exchange.park(question)
             return
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
 
@@ -139,7 +145,7 @@ class FrontModern:
             target=target,
             params=params,
             meta=without_own_keys(meta, *names.REQUEST_KEYS),
-            caller=self._sender(envelope, exchange.park),
+            caller=self._sender(envelope, exchange),
             reply=Reply(lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities))),
             report=exchange.report if token is not None else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
@@ -149,9 +155,9 @@ class FrontModern:
         else:
             exchange.start(call, self._gateway)
 
-    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], None] | None = None) -> Sender:
+    def _sender(self, envelope: detect.Envelope, exchange: Exchange | None = None) -> Sender:
         viewer = _viewer(envelope)
-        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, park)
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, exchange)
 
     # To the client
 
@@ -203,7 +209,7 @@ class FrontModern:
                     subscription.on_task_changed(params)
             case LogMessage(params=params, call=call):
                 if call is not None and isinstance(call.caller, Sender) and is_wanted(params, call.caller.log_level):
-                    self._peer.notify(names.MESSAGE, params)
+                    self._peer.notify(names.MESSAGE, params, call.caller.stream)
             case _:
                 pass  # the revision has no notification for the rest
 

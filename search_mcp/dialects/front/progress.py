@@ -31,7 +31,7 @@ class ProgressReport:
         if self._least is not None and not _is_more(progress, self._least):
             return
         self._last = progress
-        self._peer.notify(names.PROGRESS, {**params, names.PROGRESS_TOKEN: self._token})
+        self._peer.notify(names.PROGRESS, {**params, names.PROGRESS_TOKEN: self._token}, self._request.stream)
 
 
 def _is_more(progress: Raw | None, least: Raw) -> bool:

@@ -68,7 +68,7 @@ class Subscription(Struct, eq=False):
 
     def _notify(self, method: str, params: Fields) -> None:
         meta = {**payload.object_or_empty(params.get(names.META)), **self.meta()}
-        self.peer.notify(method, {**params, names.META: meta})
+        self.peer.notify(method, {**params, names.META: meta}, self.request.stream)
 
 
 def read_filter(
