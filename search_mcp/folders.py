@@ -58,9 +58,14 @@ def approvals_folder() -> Path:
     return state_folder() / "programs"
 
 
-def logins_folder() -> Path:
-    """Return the folder of logins of remote servers."""
-    return state_folder() / "logins"
+def logins_folder(principal: str = "") -> Path:
+    """Return the folder of logins of remote servers: the user's own, or those of a principal over HTTP."""
+    return state_folder() / ("logins-of" if principal else "logins") / principal
+
+
+def tokens_folder() -> Path:
+    """Return the folder of the tokens of clients over HTTP."""
+    return state_folder() / "front-tokens"
 
 
 def usage_file() -> Path:

@@ -34,7 +34,7 @@ MOST_LINES = {
     "http": 300,
     "catalog": 3_410,
     "auth": 2_650,
-    "dialects": 3_500,
+    "dialects": 3_700,  # the rules of HTTP
     "search": 1_900,
     "semantic": 2_600,
     "backends": 6_750,
@@ -42,15 +42,15 @@ MOST_LINES = {
     "usage": 750,
     "own_tools": 1_600,
     "results": 1_230,
-    "gateway": 2_830,  # addresses that wait for the page
-    "fronts": 770,  # connections make room for later ones
+    "gateway": 2_850,  # addresses that wait for the page
+    "fronts": 2_080,  # the front over HTTP
     "engine": 2_180,  # a request for the page
     "clients": 2_650,
-    "cli": 10_320,  # `ui`; edits that the page shows before they are written
+    "cli": 10_500,  # `ui`; edits that the page shows before they are written
     "page": 3_400,
 }
 """Lines of each room, in the order of the layers."""
-MOST_NUMBERS = 490
+MOST_NUMBERS = 505
 """Module constants that are numbers: limits, seconds, weights."""
 NEEDED = {
     "backends.channel.Listener": "a connection makes its channel, and the channel calls the connection",

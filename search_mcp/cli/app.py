@@ -99,10 +99,34 @@ def serve(
     log_level: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="Log level on stderr: debug, info, warning or error.")
     ] = None,
+    http: Annotated[
+        str | None,
+        typer.Option("--http", metavar="HOST:PORT", help="Serve clients over HTTP at this address, path /mcp."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Also answer under this name, as of a proxy; repeatable."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", metavar="ORIGIN", help="Let web pages of this origin call; repeatable."),
+    ] = None,
+    health: Annotated[
+        str | None,
+        typer.Option("--health", metavar="HOST:PORT", help="Answer /healthz, /readyz and /metrics at this address."),
+    ] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Ask for no token, on this machine only; for trials.")
+    ] = False,
 ) -> int:
-    """Run the MCP server on stdio (default when started by a client)."""
+    """Run the MCP server on stdio (default when started by a client), or over HTTP."""
     if log_level not in (None, *LEVELS):
         raise typer.BadParameter(f"there is no log level {log_level!r}; the levels are {', '.join(LEVELS)}")
+    if http is not None:
+        from search_mcp.cli import http_front  # with libraries that no other command needs
+
+        wanted = http_front.Wanted(http, allow_host or (), allow_origin or (), needs_token=not no_auth, health=health)
+        return http_front.run(options, log_level, wanted)
     return run(options.config, options.profile, log_level, options.servers)
 
 
@@ -192,6 +216,7 @@ GROUPS = {
     "config": (OTHERS, "files.configuring"),
     "engine": (OTHERS, "engine.engines"),
     "semantic": (OTHERS, "models.sentence_models"),
+    "token": (OTHERS, "front_tokens"),
 }
 """Every command with commands of its own: group in the help, and module."""
 

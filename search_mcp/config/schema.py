@@ -236,6 +236,8 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     """The program or address, as JSON with placeholders; this is the text that a user trusts."""
     held: Held | None = None
     """The reason why it must not be started before the user accepts its program."""
+    principal: str = ""
+    """The name of the client over HTTP for which it runs, and whose login it uses; empty for the user's own clients."""
     file: str = ""
     """The path that commands have to pass with `--config`; empty for the user's own file."""
 
@@ -260,7 +262,11 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     @property
     def login(self) -> str:
         """The command that logs in to it, for a person to copy."""
-        return self.command_for("auth", "login")
+        return self.login_with()
+
+    def login_with(self, *options: str) -> str:
+        """Write this command with more options."""
+        return self.command_for("auth", "login", *options) + (f" --for {self.principal}" if self.principal else "")
 
     @property
     def noun(self) -> str:

@@ -14,6 +14,8 @@ KEEP_ALIVE_SECONDS = 75
 """Time that an idle connection stays open; browsers close theirs earlier."""
 MOST_CONNECTIONS = 256
 """Connections at a time; a further one ends the oldest, if possible one that has no request."""
+MOST_CLIENT_CONNECTIONS = 4096
+"""The same for the front over HTTP: each open call and stream has its own."""
 _BACKLOG = 128
 """Connections that wait to be accepted; that many are accepted before old ones end."""
 
@@ -22,13 +24,20 @@ class _Connection(H11Protocol):
     """One connection. It makes room for itself: any program of the machine can open many, and send or read nothing."""
 
     opened = 0.0
+    most = MOST_CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         self.opened = self.loop.time()
         super().connection_made(transport)
-        excess = len(self.connections) - MOST_CONNECTIONS
+        excess = len(self.connections) - self.most
         for each in sorted(self.connections - {self}, key=_usefulness)[:excess] if excess > 0 else ():
             each.transport.abort()
+
+
+class _ClientConnection(_Connection):
+    """One connection of an MCP client; several people have one for each of their calls."""
+
+    most = MOST_CLIENT_CONNECTIONS
 
 
 def _usefulness(connection: Any) -> tuple[bool, float]:
@@ -41,11 +50,12 @@ def _usefulness(connection: Any) -> tuple[bool, float]:
 class AsgiHost(uvicorn.Server):
     """Serves an application; signals and the end are those of the process."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, is_for_clients: bool = False) -> None:
+        """`is_for_clients`: it serves MCP clients, which have many connections."""
         super().__init__(
             uvicorn.Config(
                 app,
-                http=_Connection,
+                http=_ClientConnection if is_for_clients else _Connection,
                 ws="none",
                 lifespan="off",
                 log_config=None,

@@ -33,6 +33,11 @@ class Front:
         self._modern: FrontModern | None = None  # loaded with the first modern request
         gateway.attach(self.tell)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a legacy session has begun."""
+        return self._legacy.opened
+
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
         if not detect.is_modern(request.method, meta or {}, opened=self._legacy.opened):

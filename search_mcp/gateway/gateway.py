@@ -112,6 +112,10 @@ class Gateway:
         """Show in `list_servers` why an edit of the configuration has no effect; `None` after a valid edit."""
         self.servers.configuration_error = error
 
+    async def look_at_trust(self) -> None:
+        """Compare the lists again if the user has accepted definitions."""
+        await self.leases.look_at_trust()
+
     def tidy(self) -> None:
         """Delete cached lists that were not used for months, and results that killed processes left.
 

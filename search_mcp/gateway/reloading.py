@@ -5,11 +5,11 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from search_mcp.background import run_in_thread
+from search_mcp.background import QueueOperation, run_in_thread
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import is_borrowed, read
 from search_mcp.config.schema import Config, Settings, camel
@@ -18,7 +18,6 @@ from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.files import make_folder
 from search_mcp.folders import approvals_folder, trust_folder
-from search_mcp.gateway.gateway import Gateway
 from search_mcp.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,9 +82,22 @@ def _load_watching() -> None:
     import search_mcp.config.watching  # noqa: F401  # takes long, so not in the event loop
 
 
+class Following(Protocol):
+    """One client, or several, to whom an edit is applied."""
+
+    @property
+    def file_queue(self) -> QueueOperation: ...
+    def reconfigure(self, config: Config) -> None: ...
+    def note_broken_edit(self, error: str | None) -> None: ...
+    def tidy(self) -> None: ...
+    async def look_at_trust(self) -> None:
+        """Compare the lists again if the user has accepted definitions."""
+        ...
+
+
 async def follow_edits(
     follow: Gate,
-    gateway: Gateway,
+    gateway: Following,
     current: Config,
     log_to: LogSettings,
     watches: Watches,
@@ -130,7 +142,7 @@ async def follow_edits(
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
-            await gateway.leases.look_at_trust()
+            await gateway.look_at_trust()
             await look()  # the first time for edits made before the watch was in place
             if not follow.is_remembered:
                 gateway.file_queue(follow.remember_held)  # may block on another process's lock

@@ -104,6 +104,7 @@ def launch_key(
         return None
     given = [start, _sources(config, dependencies)]
     # Not as JSON: paths and variables may contain bytes that are no UTF-8, all of which it would write alike.
+    given.append(dependencies.principal)
     whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, given])
     return hashlib.blake2b(whole.encode("utf-8", "backslashreplace"), key=secret, digest_size=KEY_BYTES).digest()
 

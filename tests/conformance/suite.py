@@ -77,19 +77,26 @@ def run(server: list[str], revision: str, folder: Path, environment: Mapping[str
     """Run every scenario there is for a revision, at that revision, against a server."""
     errors = folder / "stderr.txt"
     with errors.open("wb") as stderr, _bridged(server, folder / "lines.txt", environment, stderr) as url:
-        results = folder / "results"
-        said = ""
-        for chosen in (["--suite", "all"], *(["--scenario", each, "--force"] for each in SKILLS)):
-            options = ["--url", url, *chosen, "--spec-version", revision, "--output-dir", str(results)]
-            suite = subprocess.run(
-                [*packages.conformance(), "server", *options],
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                env=dict(environment),
-                check=False,  # it fails if a scenario does
-            )
-            said += suite.stdout + suite.stderr
+        return run_at(url, revision, folder, environment)
+
+
+def run_at(url: str, revision: str, folder: Path, environment: Mapping[str, str]) -> Report:
+    """Run every scenario there is for a revision, at that revision, against a server at an address."""
+    results = folder / "results"
+    said = ""
+    for chosen in (["--suite", "all"], *(["--scenario", each, "--force"] for each in SKILLS)):
+        options = ["--url", url, *chosen, "--spec-version", revision, "--output-dir", str(results)]
+        suite = subprocess.run(
+            [*packages.conformance(), "server", *options],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=dict(environment),
+            check=False,  # it fails if a scenario does
+        )
+        said += suite.stdout + suite.stderr
+    errors = folder / "stderr.txt"
+    errors.touch()
     report = read(revision, folder)
     assert report.checks, f"the suite wrote down nothing:\n{said}\n{errors.read_text()}"
     return report

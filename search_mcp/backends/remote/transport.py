@@ -36,7 +36,8 @@ async def open_channel(name: str, remote: Remote, dependencies: Dependencies, li
 
 def _login(name: str, remote: Remote, dependencies: Dependencies) -> Access | NoLogin:
     if remote.may_log_in:
-        return Access(login_settings(name, remote), LoginStore(logins_folder()), run=dependencies.run_blocking)
+        store = LoginStore(logins_folder(dependencies.principal))
+        return Access(login_settings(name, remote), store, run=dependencies.run_blocking)
     if remote.oauth is None:
         return NoLogin('it needs a login, which "oauth": false in its entry excludes')
     return NoLogin("it does not accept the credentials of its entry")

@@ -44,19 +44,26 @@ LOGIN_SECONDS = 300.0
 T = TypeVar("T")
 
 
-def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: bool, is_sure: bool) -> int:
+def log_in(
+    config: Config, server: ServerConfig, options: Options, *, by_hand: bool, is_sure: bool, principal: str = ""
+) -> int:
     """Log in to a server, and list its tools with the new login; `is_sure` accepts all hosts of the login.
+
+    With a `principal`, the login is for its clients over HTTP.
 
     Raises:
         Problem: it failed.
     """
-    screen = options.screen
+    screen, server = options.screen, replace(server, principal=principal)
     attempt = partial(_log_in, server, screen, by_hand=by_hand)
     try:
         run_alone(attempt)
     except SeveralHosts as exc:
         _accept(exc.hosts, server, screen, is_sure=is_sure)
         run_alone(partial(attempt, accepted=exc.hosts))
+    if principal:
+        screen.text(f"Logged in to {server.name} for {principal}.")
+        return FINE
     if not server.enabled:
         screen.text(f"Logged in to {server.name}, which is disabled; `{server.command_for('enable')}` enables it.")
         return FINE
@@ -104,7 +111,7 @@ async def logged_in(
     server = await _filled(server, conceal)
     assert server.remote is not None
     settings = replace(login_settings(server.name, server.remote), accepted_hosts=accepted)
-    store = LoginStore(logins_folder())
+    store = LoginStore(logins_folder(server.principal))
     with anyio.move_on_after(LOGIN_SECONDS):
         try:
             return await attempt(settings, store)
@@ -224,7 +231,7 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
 
 
 def _command(server: ServerConfig, *, by_hand: bool) -> str:
-    return server.command_for("auth", "login", *(["--no-browser"] if by_hand else []))
+    return server.login_with(*(["--no-browser"] if by_hand else []))
 
 
 def _remedy(exc: AuthError, command: str) -> str:

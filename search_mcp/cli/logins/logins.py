@@ -20,7 +20,8 @@ from search_mcp.cli.problem import FINE, Misuse, Problem, command
 from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.folders import logins_folder
+from search_mcp.folders import logins_folder, tokens_folder
+from search_mcp.fronts.http.token_store import TokenStore
 
 app = command_group("Log in to remote servers, show their logins, and log out.")
 
@@ -46,13 +47,19 @@ def login(
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept all hosts of the login without asking.")] = False,
+    principal: Annotated[
+        str | None,
+        typer.Option("--for", metavar="NAME", help="For the clients over HTTP with the token of this name."),
+    ] = None,
 ) -> int:
     """Log in to a remote server in the browser."""
     config, _ = options.configuration()
     server = _with_login(config, name) if name is not None else _only_one_to_log_in(config)
     from search_mcp.cli.logins.logging_in import log_in  # with the HTTP library
 
-    return log_in(config, server, options, by_hand=no_browser, is_sure=yes)
+    if principal is not None and TokenStore(tokens_folder()).find(principal) is None:
+        raise Misuse(f"there is no token {principal!r}", "`search-mcp token list` shows all")
+    return log_in(config, server, options, by_hand=no_browser, is_sure=yes, principal=principal or "")
 
 
 @app.command(cls=Command, epilog="search-mcp auth logout notion")

@@ -1,0 +1,115 @@
+"""`token`: the tokens of clients that reach `search-mcp serve --http`.
+
+Decides which names and options they may have, and how they are shown. A token is shown once, when it is made.
+"""
+
+import re
+import time
+from typing import Annotated
+
+import typer
+
+from search_mcp.cli.groups import command_group
+from search_mcp.cli.help_text import Command
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
+from search_mcp.config import subset
+from search_mcp.folders import tokens_folder
+from search_mcp.fronts.http.access import Token
+from search_mcp.fronts.http.token_store import NAME, TokenStore
+from search_mcp.model.similar import nearest
+from search_mcp.model.standing import ago
+from search_mcp.times import iso
+
+app = command_group("Make, list and remove the tokens of clients over HTTP.")
+
+_UNITS = {"h": 3600, "d": 86_400}
+_HEADINGS = ("Name", "Servers", "Shown as", "Expires", "Last used")
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and dashes.")]
+
+
+@app.command(cls=Command, epilog="search-mcp token add anna\nsearch-mcp token add ci --servers 'tag:ci' --read-only")
+@takes("client", "servers", "debug")
+def add(
+    options: Options,
+    name: _Name,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only tools that their servers declare so.")] = False,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="TIME", help="When it ends: 90d, 12h; never by default.")
+    ] = None,
+) -> int:
+    """Make a token and show it; a new one for a name ends the old one, and keeps its servers and results."""
+    if not NAME.fullmatch(name):
+        raise Misuse(f"{name!r} is no name for a token", "use small letters, digits and dashes, such as anna-laptop")
+    if options.servers is not None:
+        subset.parse(options.servers)
+    ends = None if expires is None else time.time() + _seconds(expires)
+    token = Token(name, "", options.servers, options.client, read_only, ends)
+    store = TokenStore(tokens_folder())
+    try:
+        text = store.add(token)
+    except OSError as exc:
+        raise Problem(f"the token cannot be stored in {store.folder} ({exc.strerror})") from exc
+    options.screen.text(text)
+    options.screen.note("It is shown only now. A client sends it as the header `Authorization: Bearer TOKEN`.")
+    return FINE
+
+
+@app.command("list", cls=Command, epilog="search-mcp token list --json")
+@takes("as_json", "debug")
+def list_(options: Options) -> int:
+    """List the tokens and their last use."""
+    store = TokenStore(tokens_folder())
+    found = [(each, store.last_use(each.name)) for each in store.all()]
+    if options.as_json:
+        options.screen.json({"tokens": [_as_json(*each) for each in found]})
+    elif not found:
+        options.screen.text("There are no tokens. `search-mcp token add NAME` makes one.")
+    else:
+        options.screen.table(_HEADINGS, [_row(*each) for each in found])
+    return FINE
+
+
+@app.command(cls=Command, epilog="search-mcp token remove anna")
+@takes("debug")
+def remove(options: Options, name: _Name) -> int:
+    """Remove a token; its clients are cut off at once."""
+    store = TokenStore(tokens_folder())
+    if not store.remove(name):
+        known = [each.name for each in store.all()]
+        otherwise = f"the tokens are {', '.join(known)}" if known else "there are none"
+        raise Misuse(f"there is no token {name!r}", did_you_mean(nearest(name, known), otherwise))
+    options.screen.text(f"Removed the token {name}.")
+    return FINE
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"([0-9]{1,5})([hd])", text)
+    if match is None or not int(match[1]):
+        raise Misuse(f"{text!r} is no time such as 90d or 12h")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _row(token: Token, used: float | None) -> tuple[str, ...]:
+    servers = (token.servers or "all") + (", read-only" if token.read_only else "")
+    ends = "" if token.expires is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(token.expires))
+    expired = "" if token.is_valid(time.time()) else " (expired)"
+    return (
+        token.name,
+        servers,
+        token.profile or "",
+        ends + expired,
+        "never" if used is None else ago(time.time() - used),
+    )
+
+
+def _as_json(token: Token, used: float | None) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "servers": token.servers,
+        "client": token.profile,
+        "readOnly": token.read_only,
+        "created": iso(token.created),
+        "expires": iso(token.expires),
+        "lastUsed": iso(used),
+    }

@@ -1,0 +1,62 @@
+"""`serve --http`: where the front over HTTP listens, and by which names and from which pages it may be called.
+
+Decides which addresses need tokens, and what is refused before anything starts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Misuse, Problem
+from search_mcp.folders import tokens_folder
+from search_mcp.fronts.http import serving
+from search_mcp.fronts.http.access import LOCAL_HOSTS, Places
+from search_mcp.fronts.http.serving import Address
+from search_mcp.fronts.http.token_store import TokenStore
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `serve --http`."""
+
+    address: str
+    hosts: Sequence[str]
+    origins: Sequence[str]
+    needs_token: bool
+    health: str | None = None
+    """The address for health, readiness and metrics."""
+
+
+def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
+    """Serve clients over HTTP until a signal comes; returns the exit code.
+
+    Raises:
+        Misuse: the options do not go together.
+        Problem: there is no token, or the address cannot be used.
+        ConfigError: the configuration cannot be used.
+    """
+    try:
+        address = Address.parse(wanted.address)
+        health_at = None if wanted.health is None else Address.parse(wanted.health)
+    except ValueError as exc:
+        raise Misuse(str(exc)) from exc
+    if options.servers is not None:
+        raise Misuse("--servers is for one client", "give each its own: `search-mcp token add NAME --servers LIST`")
+    if not wanted.needs_token and not address.is_loopback:
+        raise Misuse("--no-auth is for this machine only", "listen at 127.0.0.1, or leave it out")
+    if wanted.needs_token and not TokenStore(tokens_folder()).all():
+        raise Problem("no client has a token yet", "`search-mcp token add NAME` makes one")
+    own = () if address.host in ("", "0.0.0.0", "::") else (address.host,)
+    places = Places((*LOCAL_HOSTS, *own, *(each.lower() for each in wanted.hosts)), tuple(wanted.origins))
+    try:
+        return serving.run(
+            options.config,
+            options.profile,
+            log_level,
+            address,
+            places,
+            needs_token=wanted.needs_token,
+            health_at=health_at,
+        )
+    except OSError as exc:
+        raise Problem(f"{wanted.address} cannot be used: {exc.strerror or exc}", "choose another port") from exc

@@ -1,0 +1,82 @@
+"""Who may use the front over HTTP, and from where: tokens with names, and the hosts and origins of requests.
+
+Everything here is decided before a request is read.
+"""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+from search_mcp.wire.structs import Struct
+
+PREFIX = "smcp_"
+"""The beginning of every token, by which scanners for secrets find them."""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+"""The hosts of an address that only this machine reaches; with any port."""
+
+
+class Token(Struct, frozen=True):
+    """What is known of a token; its secret is not."""
+
+    name: str
+    """The principal: a new secret for it keeps its servers and results."""
+    digest: str
+    servers: str | None = None
+    """Its value of `--servers`."""
+    profile: str | None = None
+    """The client whose names and lists it is shown."""
+    read_only: bool = False
+    expires: float | None = None
+    """The time from which it is not valid, in seconds since the epoch."""
+    created: float = 0.0
+
+    def is_valid(self, now: float) -> bool:
+        return self.expires is None or now < self.expires
+
+
+def digest_of(token: str) -> str:
+    """Return the digest that is kept of a token, which has 256 random bits and needs no slow hash."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def principal(authorization: str | None, tokens: Sequence[Token]) -> Token | None:
+    """Return the token of a request, by its `Authorization` header; `None` if it is not valid."""
+    scheme, _, given = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    digest, found = digest_of(given.strip()), None
+    for token in tokens:  # all of them, so that the time does not tell which one fits
+        if hmac.compare_digest(digest, token.digest):
+            found = token
+    return found if found is not None and found.is_valid(time.time()) else None
+
+
+class Places(Struct, frozen=True):
+    """The hosts by which the front may be called, and the origins of pages that may call it."""
+
+    hosts: Collection[str] = LOCAL_HOSTS
+    origins: Collection[str] = ()
+
+    def refusal(self, headers: Mapping[str, str]) -> int | None:
+        """Return the status with which a request is refused for its place; `None` if it is not."""
+        host = headers.get("host", "").lower()
+        if host not in self.hosts and _without_port(host) not in self.hosts:
+            return 421
+        origin = headers.get("origin")
+        # "If the `Origin` header is present and invalid, servers MUST respond with HTTP 403 Forbidden."
+        if origin is None or origin in self.origins:
+            return None
+        scheme, _, place = origin.lower().partition("://")
+        is_local = scheme in ("http", "https") and _without_port(place) in LOCAL_HOSTS
+        return None if is_local and not self.is_open and _without_port(host) in LOCAL_HOSTS else 403
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is called by other names than those of this machine."""
+        return not {*self.hosts} <= {*LOCAL_HOSTS}
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host

@@ -1,0 +1,245 @@
+"""The ASGI application of the front over HTTP: who is answered, and how.
+
+Decides the statuses and the headers. What a message is, and whether its headers fit it, is decided by the dialects.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import anyio
+
+from search_mcp.dialects.front import http_rules
+from search_mcp.dialects.front.http_rules import SESSION_HEADER, VERSION_HEADER, Post, Refused
+from search_mcp.fronts.http import access
+from search_mcp.fronts.http.access import Places, Token
+from search_mcp.fronts.http.clients import Client, Clients
+from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, Pairs, Receive, RefusedError, Scope, Send
+from search_mcp.fronts.http.streams import Stream, event
+from search_mcp.wire.errors import SERVER_ERROR
+
+ENDPOINT = "/mcp"
+KEEP_ALIVE_SECONDS = 15.0
+"""Longest time without a byte on a stream: proxies close those that are silent for a minute."""
+RETRY_MILLISECONDS = 1000
+"""Time after which a client comes back to a stream that was closed."""
+MOST_REQUESTS = 256
+"""Requests of one principal that may be open at a time."""
+_JSON, _EVENTS = "application/json", "text/event-stream"
+_STREAM_HEADERS = (
+    ("content-type", _EVENTS),
+    ("cache-control", "no-store"),
+    ("x-accel-buffering", "no"),  # "servers SHOULD include the `X-Accel-Buffering: no` header"
+)
+_NO_SESSION = RefusedError(404, "this session is unknown or has ended")
+ANYBODY = Token("anybody", "")
+"""The principal of every request where no token is needed."""
+
+
+class HttpFront:
+    """Serves MCP over HTTP to clients with tokens."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        tokens: Callable[[], Sequence[Token]] | None,
+        places: Places,
+        note_use: Callable[[Token], None] = lambda _token: None,
+    ) -> None:
+        """`tokens` returns those that may be used now; `None` if none is needed."""
+        self._clients, self._tokens, self._places, self._note_use = clients, tokens, places, note_use
+        self.open_requests: Counter[str] = Counter()
+        """Requests and streams that are open, by principal."""
+        self.answered: Counter[int] = Counter()
+        """Responses that were begun, by status."""
+        self._released = anyio.Event()
+        self.is_draining = False
+        """Whether no new request is taken, because the process ends."""
+
+    async def drain(self) -> None:
+        """Take no new request, end the streams that stay open for ever, and wait until no request is open."""
+        self.is_draining = True
+        for client in self._clients:
+            client.end_listening()
+        while self.open_requests:
+            self._released = anyio.Event()
+            await self._released.wait()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = HttpRequest(scope, receive, send, self._count)
+        with contextlib.suppress(ClientGoneError):  # nothing can be answered
+            try:
+                await self._answer(request)
+            except RefusedError as refused:
+                await request.refuse(refused)
+            except Refused as refused:
+                await request.respond(refused.status, refused.body())
+
+    def _count(self, status: int) -> None:
+        self.answered[status] += 1
+
+    async def _answer(self, request: HttpRequest) -> None:
+        if (status := self._places.refusal(request.headers)) is not None:
+            raise RefusedError(status, "this host or origin is not allowed")
+        if request.path != ENDPOINT:
+            raise RefusedError(404, f"there is nothing but {ENDPOINT}")
+        token = self._token(request)
+        if self.is_draining:
+            raise RefusedError(503, "this server is ending", ("retry-after", "5"))
+        with self._counted(token.name):
+            if request.method == "POST":
+                await self._post(request, token)
+            elif request.method in ("GET", "DELETE"):
+                await self._of_session(request, token)
+            else:
+                raise RefusedError(405, "use POST", ("allow", "POST, GET, DELETE"))
+
+    def _token(self, request: HttpRequest) -> Token:
+        if self._tokens is None:
+            return ANYBODY
+        token = access.principal(request.headers.get("authorization"), self._tokens())
+        if token is None:
+            raise RefusedError(401, "a valid token is needed", ("www-authenticate", "Bearer"))
+        self._note_use(token)
+        return token
+
+    @contextlib.contextmanager
+    def _counted(self, principal: str) -> Iterator[None]:
+        if self.open_requests[principal] >= MOST_REQUESTS:
+            raise RefusedError(429, f"{MOST_REQUESTS} requests are open", ("retry-after", "5"))
+        self.open_requests[principal] += 1
+        try:
+            yield
+        finally:
+            self.open_requests[principal] -= 1
+            self.open_requests += Counter()  # drops those without a request
+            self._released.set()
+
+    async def _post(self, request: HttpRequest, token: Token) -> None:
+        if request.content_type != _JSON:
+            raise RefusedError(415, f"the content type must be {_JSON}")
+        # "The client MUST include an `Accept` header listing both `application/json` and `text/event-stream`"
+        if not (request.accepts(_JSON) and request.accepts(_EVENTS)):
+            raise RefusedError(406, f"accept must list {_JSON} and {_EVENTS}")
+        body = await request.body()
+        post = http_rules.read_post(request.headers, body, lambda tool: self._clients.modern(token).schema(tool))
+        client = self._client(request, token, post)
+        if post.is_request:
+            await self._answered(request, client, post, body)
+        else:
+            client.take(body, None)
+            await request.respond(202)
+
+    def _client(self, request: HttpRequest, token: Token, post: Post) -> Client:
+        if post.is_modern:
+            return self._clients.modern(token)
+        if post.opens:
+            return self._clients.new_session(token)
+        session = request.headers.get(SESSION_HEADER)
+        if session is None:  # "Servers that require a session ID SHOULD respond [...] with HTTP 400 Bad Request"
+            raise Refused(400, SERVER_ERROR, "Bad Request: the header MCP-Session-Id is missing; send initialize first")
+        return self._session(token, session)
+
+    def _session(self, token: Token, session: str) -> Client:
+        client = self._clients.session(token, session)
+        if client is None:
+            raise _NO_SESSION
+        return client
+
+    async def _answered(self, request: HttpRequest, client: Client, post: Post, body: bytes) -> None:
+        stream = client.new_stream()
+        client.take(body, stream)
+        response = Response(request, client, stream, post)
+        try:
+            with client.in_use():
+                await response.send()
+        except ClientGoneError:
+            # "Closing the SSE response stream MUST be treated by the server as cancellation of that request", but in
+            # the legacy era: "Disconnection SHOULD NOT be interpreted as the client cancelling its request."
+            if post.is_modern:
+                client.cancel(stream)
+            raise
+        finally:
+            if post.opens and not client.front.is_open:
+                self._clients.end(client)
+
+    async def _of_session(self, request: HttpRequest, token: Token) -> None:
+        session = request.headers.get(SESSION_HEADER)
+        # Of revision 2026-07-28: "HTTP GET or DELETE to the MCP endpoint: respond with `405 Method Not Allowed`."
+        if session is None:
+            raise RefusedError(405, "use POST", ("allow", "POST"))
+        client = self._session(token, session)
+        if request.method == "DELETE":
+            self._clients.end(client)
+            await request.respond(200)
+        elif not request.accepts(_EVENTS):
+            raise RefusedError(406, f"accept must list {_EVENTS}")
+        else:
+            with client.in_use():
+                await Response(request, client, client.resumed(request.headers.get("last-event-id")), Post()).send()
+
+
+class Response:
+    """The response to a request: one JSON object, or the events of a stream."""
+
+    def __init__(self, request: HttpRequest, client: Client, stream: Stream, post: Post) -> None:
+        self._request, self._client, self._stream, self._post = request, client, stream, post
+        self._is_gone = False
+
+    async def send(self) -> None:
+        """Send it whole.
+
+        Raises:
+            ClientGoneError: the client has closed the connection before the end.
+        """
+        self._stream.reader = self
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch, tasks.cancel_scope)
+            if self._post.is_request:
+                await self._stream.news(KEEP_ALIVE_SECONDS)
+            if (response := self._stream.only_response) is not None:
+                self._stream.take()
+                self._client.forget(self._stream)
+                await self._request.respond(http_rules.status_of(self._post, response), response, self._session())
+            else:
+                await self._send_events()
+            tasks.cancel_scope.cancel()
+        if self._stream.reader is self:
+            self._stream.reader = None
+        if self._is_gone:
+            raise ClientGoneError
+
+    async def _watch(self, scope: anyio.CancelScope) -> None:
+        await self._request.disconnected()
+        self._is_gone = not self._stream.is_over
+        scope.cancel()
+
+    def _session(self) -> Pairs:
+        """Return the header of a session that begins."""
+        is_begun = self._post.opens and self._client.front.is_open
+        return ((SESSION_HEADER, self._client.session),) if is_begun else ()
+
+    async def _send_events(self) -> None:
+        request, stream = self._request, self._stream
+        await request.begin(200, (*_STREAM_HEADERS, *self._session()))
+        if self._has_ids and http_rules.sends_primer(request.headers.get(VERSION_HEADER)):
+            # "The server SHOULD immediately send an SSE event consisting of an event ID and an empty `data` field"
+            await request.send(b"id: %d-0\nretry: %d\ndata: \n\n" % (stream.number, RETRY_MILLISECONDS))
+        while stream.reader is self:
+            taken = stream.take()
+            ids = [f"{stream.number}-{number}" if self._has_ids else "" for number, _ in taken]
+            if taken:
+                await request.send(b"".join(event(line, each) for (_, line), each in zip(taken, ids, strict=True)))
+            elif stream.is_over:
+                break
+            else:
+                await stream.news(KEEP_ALIVE_SECONDS)
+                if not stream.has_news:
+                    await request.send(b": keep-alive\n\n")
+        await request.send(b"", is_last=True)
+
+    @property
+    def _has_ids(self) -> bool:
+        return bool(self._client.session)

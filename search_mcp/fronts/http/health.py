@@ -1,0 +1,59 @@
+"""Health, readiness and metrics of the front over HTTP, for a listener of their own that no client reaches.
+
+The metrics are those that show whether it is in trouble: requests by status, open ones by principal, clients, servers
+by state. Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.requests import HttpRequest, Receive, RefusedError, Scope, Send
+from search_mcp.fronts.http.server import HttpServer
+
+_TEXT = (("content-type", "text/plain; version=0.0.4; charset=utf-8"),)
+
+
+class Health:
+    """The ASGI application of that listener."""
+
+    def __init__(self, server: HttpServer, front: HttpFront) -> None:
+        self._server, self._front = server, front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = HttpRequest(scope, receive, send)
+        match request.method, request.path:
+            case "GET", "/healthz":
+                await request.begin(200, _TEXT)
+                await request.send(b"ok\n", is_last=True)
+            case "GET", "/readyz":
+                await request.begin(503 if self._front.is_draining else 200, _TEXT)
+                await request.send(b"ending\n" if self._front.is_draining else b"ready\n", is_last=True)
+            case "GET", "/metrics":
+                await request.begin(200, _TEXT)
+                await request.send("".join(f"{line}\n" for line in self._metrics()).encode(), is_last=True)
+            case _:
+                await request.refuse(RefusedError(404, "there are /healthz, /readyz and /metrics"))
+
+    def _metrics(self) -> Iterator[str]:
+        yield from _family("search_mcp_requests_total", "counter", "Requests by status.")
+        for status, count in sorted(self._front.answered.items()):
+            yield f'search_mcp_requests_total{{status="{status}"}} {count}'
+        yield from _family("search_mcp_open_requests", "gauge", "Open requests and streams by principal.")
+        for principal, count in sorted(self._front.open_requests.items()):
+            yield f'search_mcp_open_requests{{principal="{principal}"}} {count}'
+        yield from _family("search_mcp_clients", "gauge", "Sessions, and principals with modern requests.")
+        clients = Counter("session" if each.session else "modern" for each in self._server.clients)
+        for kind in ("session", "modern"):
+            yield f'search_mcp_clients{{kind="{kind}"}} {clients[kind]}'
+        yield from _family("search_mcp_servers", "gauge", "Processes and connections of servers by state.")
+        states = Counter(each.supervisor.status.state.value for each in self._server.pool.servers)
+        for state, count in sorted(states.items()):
+            yield f'search_mcp_servers{{state="{state}"}} {count}'
+
+
+def _family(name: str, kind: str, about: str) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} {kind}"

@@ -1,0 +1,107 @@
+"""The clients over HTTP of one configuration, and what they share: servers, tokens, edits of the configuration."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.background import QueueOperation, run_in_thread
+from search_mcp.catalog.profiles import BY_NAME, Profile
+from search_mcp.config.schema import Config
+from search_mcp.config.subset import parse
+from search_mcp.config.watches import Watches
+from search_mcp.files import make_folder
+from search_mcp.folders import tokens_folder
+from search_mcp.fronts.http.access import Token
+from search_mcp.fronts.http.clients import Clients
+from search_mcp.fronts.http.token_store import TokenStore
+from search_mcp.gateway.gateway import Gateway
+from search_mcp.pool.pool import Pool
+from search_mcp.results.process_results import ProcessResults
+from search_mcp.wire.structs import replace
+
+USE_SECONDS = 60.0
+"""Shortest time between two records of the use of a token."""
+
+
+@dataclass(eq=False)
+class HttpServer:
+    """The clients over HTTP, and what they share."""
+
+    config: Config
+    pool: Pool
+    dependencies: Dependencies
+    results: ProcessResults
+    profile: Profile | None = None
+
+    def __post_init__(self) -> None:
+        self.clients = Clients(self._new_gateway, self.config.settings.max_message_bytes)
+        self._error: str | None = None
+        self.store = TokenStore(tokens_folder())
+        self.tokens: Sequence[Token] = ()
+        self._noted: dict[str, float] = {}  # when a use was recorded last, by principal
+
+    def _new_gateway(self, token: Token) -> Gateway:
+        dependencies = replace(self.dependencies, principal=token.name)
+        profile = BY_NAME[token.profile] if token.profile is not None else self.profile
+        gateway = Gateway(of_token(self.config, token), dependencies, self.pool, profile, results=self.results)
+        gateway.note_broken_edit(self._error)
+        return gateway
+
+    # Tokens
+
+    def read_tokens(self) -> None:
+        """Read the tokens; may block."""
+        make_folder(self.store.folder)  # only an existing folder can be watched
+        self.tokens = self.store.all()
+
+    async def follow_tokens(self, watches: Watches) -> None:
+        """Read the tokens again whenever one is made or removed; end the clients of those that are gone or others."""
+        with watches.noticed(self.store.folder) as edited:
+            while True:
+                await run_in_thread(self.read_tokens)
+                for client in list(self.clients):
+                    if client.token not in self.tokens:
+                        self.clients.end(client)
+                await edited.wait()
+                edited.clear()
+
+    def note_use(self, token: Token) -> None:
+        """Record the use of a token, at most once a minute."""
+        now = time.monotonic()
+        if now - self._noted.get(token.name, -USE_SECONDS) >= USE_SECONDS:
+            self._noted[token.name] = now
+            self.dependencies.file_queue(partial(self.store.note_use, token.name))
+
+    # Edits of the configuration
+
+    @property
+    def file_queue(self) -> QueueOperation:
+        return self.dependencies.file_queue
+
+    def reconfigure(self, config: Config) -> None:
+        self.config = config
+        for client in self.clients:
+            client.gateway.reconfigure(of_token(config, client.token))
+
+    def note_broken_edit(self, error: str | None) -> None:
+        self._error = error
+        for client in self.clients:
+            client.gateway.note_broken_edit(error)
+
+    def tidy(self) -> None:
+        if self.dependencies.cache is not None:
+            self.dependencies.cache.prune(self.dependencies.wall_clock())
+
+    async def look_at_trust(self) -> None:
+        for client in list(self.clients):
+            await client.gateway.look_at_trust()
+
+
+def of_token(config: Config, token: Token) -> Config:
+    """Return the configuration as a token gives it: some servers, perhaps with tools that read only."""
+    if token.servers is not None:
+        config = parse(token.servers).of(config)
+    own = (replace(each, principal=token.name, read_only=each.read_only or token.read_only) for each in config.servers)
+    return replace(config, servers=tuple(own))

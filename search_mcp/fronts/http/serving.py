@@ -1,0 +1,180 @@
+"""`search-mcp serve --http`: the process that serves clients over HTTP.
+
+Decides the order of starting and stopping: no new request is taken, open ones are answered, then the servers end.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from search_mcp import logs
+from search_mcp.backends.dependencies import dependencies_of_user
+from search_mcp.backends.process.launching import without_threads
+from search_mcp.backends.process.reaper import last_resort
+from search_mcp.background import FileQueue, run_in_thread
+from search_mcp.catalog.profiles import Profile
+from search_mcp.config.gate import Gate
+from search_mcp.config.location import approvals, locate, origin, read
+from search_mcp.config.schema import Config
+from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
+from search_mcp.fronts.asgi import AsgiHost, listening_at
+from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
+from search_mcp.fronts.http.access import Places
+from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.health import Health
+from search_mcp.fronts.http.server import HttpServer
+from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.pool.pool import Pool
+from search_mcp.results.process_results import ProcessResults
+from search_mcp.wire.structs import Struct, replace
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 20.0
+"""Longest time in which open requests are answered after a signal."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the front listens."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read `HOST:PORT`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{text!r} is no address such as 127.0.0.1:8808")
+        return cls(host.strip("[]") or "127.0.0.1", int(port))
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+class Started(Struct, frozen=True):
+    """A configuration that was read to be served."""
+
+    config: Config
+    follow: Gate
+    log_to: LogSettings
+
+
+def read_configuration(explicit: str | None, log_level: str | None) -> Started:
+    """Find and read the configuration.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    path = locate(explicit, os.environ)
+    follow = Gate(path, origin(path, explicit, os.environ), approvals())
+    return Started(follow.at_start(read(path, os.environ)), follow, LogSettings(log_level))
+
+
+@asynccontextmanager
+async def running(
+    started: Started, places: Places, profile: Profile | None = None, *, needs_token: bool
+) -> AsyncIterator[tuple[HttpFront, Health]]:
+    """Run what clients over HTTP need; at the end, answer what is open, and stop the servers."""
+    without_threads()
+    last_resort()
+    config, files, watches = started.config, FileQueue(), Watches()
+    log.info("= configuration %s", printable(started.follow.path))
+    started.follow.report()
+    for warning in config.warnings:
+        log.warning("! %s", warning)
+    dependencies = replace(dependencies_of_user(files), max_message_bytes=config.settings.max_message_bytes)
+    server = HttpServer(config, Pool(is_shared=True), dependencies, ProcessResults(), profile)
+    front = HttpFront(server.clients, (lambda: server.tokens) if needs_token else None, places, server.note_use)
+    async with server.pool.running(), anyio.create_task_group() as tasks:
+        tasks.start_soon(server.clients.run)
+        tasks.start_soon(follow_edits, started.follow, server, config, started.log_to, watches)
+        if needs_token:
+            await run_in_thread(server.read_tokens)
+            tasks.start_soon(server.follow_tokens, watches)
+        try:
+            yield front, Health(server, front)
+        finally:
+            with anyio.move_on_after(DRAIN_SECONDS):
+                await front.drain()
+            for client in list(server.clients):
+                server.clients.end(client)
+            server.pool.terminate()
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, server.pool.abort)
+            tasks.cancel_scope.cancel()
+    server.results.end()
+    files.finish()
+
+
+async def serve(
+    started: Started,
+    address: Address,
+    places: Places,
+    profile: Profile | None = None,
+    *,
+    needs_token: bool,
+    health_at: Address | None = None,
+) -> None:
+    """Serve clients until a signal comes; `health_at` is the address for health, readiness and metrics."""
+    ended = asyncio.Event()
+    listening = listening_at(address.host, address.port)
+    health_listening = None if health_at is None else listening_at(health_at.host, health_at.port)
+    with _signals(ended):
+        async with anyio.create_task_group() as tasks:
+            async with running(started, places, profile, needs_token=needs_token) as (front, health):
+                tasks.start_soon(AsgiHost(front, is_for_clients=True).run_on, listening)
+                if health_at is not None and health_listening is not None:
+                    tasks.start_soon(AsgiHost(health).run_on, health_listening)
+                    log.info("= health at http://%s:%d", health_at.host, health_listening.getsockname()[1])
+                log.info("= listening at http://%s:%d/mcp", address.host, listening.getsockname()[1])
+                await ended.wait()
+            tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def _signals(ended: asyncio.Event) -> Iterator[None]:
+    """Set an event on a signal that ends the process."""
+    loop = asyncio.get_running_loop()
+    previous = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    for number in ENDING_SIGNALS:
+        signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(ended.set))
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def run(
+    explicit_config: str | None,
+    profile: Profile | None,
+    log_level: str | None,
+    address: Address,
+    places: Places,
+    *,
+    needs_token: bool,
+    health_at: Address | None = None,
+) -> int:
+    """Run `search-mcp serve --http`; return the exit code.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+    """
+    started = read_configuration(explicit_config, log_level)
+    log_to = started.log_to
+    with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal):
+        asyncio.run(serve(started, address, places, profile, needs_token=needs_token, health_at=health_at))
+    return 0
