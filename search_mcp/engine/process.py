@@ -8,10 +8,9 @@ import asyncio
 import contextlib
 import gc
 import os
-import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from search_mcp.engine.meeting import LOG_FILE, LOG_FOLDER
 from search_mcp.engine.starting import READY
 from search_mcp.files import make_folder, without_waiting
 from search_mcp.folders import log_folder
-from search_mcp.fronts.ending_signals import ENDING_SIGNALS
+from search_mcp.fronts.ending_signals import on_ending_signals
 from search_mcp.gateway.reloading import LogSettings
 
 IDLE_SECONDS = 300.0
@@ -37,19 +36,6 @@ OPEN_FILES = 8192
 """Files that may be open: about 10 for each client, and 4 for each of its servers."""
 LOG_BYTES = 1 << 20
 """Bytes of the log file after which it becomes the older one."""
-
-
-@contextlib.contextmanager
-def _ended_by_signals(host: Host) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    previous = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    for number in ENDING_SIGNALS:
-        signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(host.stop))
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 class Socket:
@@ -85,7 +71,7 @@ async def host(listening: Socket, idle_seconds: float, log_to: LogSettings, open
     without_threads()
     asyncio.get_running_loop().set_exception_handler(_on_error)
     clients = Host(idle_seconds, log_to, open_page)
-    with _ended_by_signals(clients):
+    with on_ending_signals(lambda _: clients.stop()):
         last_resort()
         await listening.start(clients.on_hello)
         _say_ready()

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import logging
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +20,14 @@ MOST_CLIENT_CONNECTIONS = 4096
 """The same for the front over HTTP: each open call and stream has its own."""
 _BACKLOG = 128
 """Connections that wait to be accepted; that many are accepted before old ones end."""
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Return whether a line of uvicorn's log tells of more than the end of this process with an open stream."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
 
 
 class _Connection(H11Protocol):
@@ -77,8 +87,9 @@ class AsgiHost(uvicorn.Server):
         await asyncio.Event().wait()  # until it is cancelled
 
     async def run_on(self, listening: socket.socket) -> None:
-        """Accept connections until this is cancelled."""
-        await self.serve(sockets=[listening])
+        """Accept connections until this is cancelled, then close the socket."""
+        with listening:
+            await self.serve(sockets=[listening])
 
 
 def listening_at(address: str, port: int = 0) -> socket.socket:
@@ -91,7 +102,8 @@ def listening_at(address: str, port: int = 0) -> socket.socket:
     # asyncio sends small parts at once (TCP_NODELAY) only if the protocol is named; else a response takes 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere, it would let another program listen at the same address
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address, port))
         listening.listen()
     except OSError:

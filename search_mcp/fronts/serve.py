@@ -36,7 +36,7 @@ from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.fronts import standard_streams, stdio
 from search_mcp.fronts.connection import Front, Refusing
-from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
+from search_mcp.fronts.ending_signals import TERMINATION_SECONDS, on_ending_signals
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
@@ -217,15 +217,8 @@ def _signals(pool: Pool, client: Client) -> Iterator[list[int]]:
         client.end()
 
     loop = asyncio.get_running_loop()
-    previous = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    for number in ENDING_SIGNALS:
-        # Not the loop's own handlers, which the commands use: they need the wakeup descriptor, which `last_resort` has.
-        signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(on_signal, number))
-    try:
+    with on_ending_signals(on_signal):
         yield received
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def run(explicit_config: str | None, profile: Profile | None, log_level: str | None, servers: str | None = None) -> int:

@@ -1,5 +1,7 @@
 """How a browser is let in: by the address that `search-mcp ui` prints, once."""
 
+import httpx2
+import pytest
 from playwright.sync_api import expect
 from processes.run import server
 
@@ -43,3 +45,15 @@ def test_without_a_session_every_view_is_the_entrance(new_home: NewHome, new_vis
     outside.goto(inside.url)
     expect(outside.get_by_role("button", name="Open the page")).to_be_visible()
     expect(outside.get_by_text("one")).to_have_count(0)
+
+
+def test_an_engine_that_is_stopped_ends_the_streams_without_a_complaint(new_home: NewHome) -> None:
+    home = new_home({})
+    with home.visit() as guest, guest.stream("GET", f"{guest.root}events?view=servers") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        assert home.client().types("engine", "stop").returncode == 0
+        with pytest.raises(httpx2.RemoteProtocolError):
+            list(lines)
+    assert "the page is open" in home.log.read_text()
+    assert "Traceback" not in home.log.read_text()

@@ -6,9 +6,8 @@ Decides the order of starting and stopping: no new request is taken, open ones a
 import asyncio
 import logging
 import os
-import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -25,7 +24,7 @@ from search_mcp.config.schema import Config
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.fronts.asgi import AsgiHost, listening_at
-from search_mcp.fronts.ending_signals import ENDING_SIGNALS, TERMINATION_SECONDS
+from search_mcp.fronts.ending_signals import TERMINATION_SECONDS, on_ending_signals
 from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.app import HttpFront
 from search_mcp.fronts.http.health import Health
@@ -131,31 +130,17 @@ async def serve(
     """Serve clients until a signal comes; `health_at` is the address for health, readiness and metrics."""
     ended = asyncio.Event()
     listening = listening_at(address.host, address.port)
-    health_listening = None if health_at is None else listening_at(health_at.host, health_at.port)
-    with _signals(ended):
+    health_listening = health_at and listening_at(health_at.host, health_at.port)
+    with on_ending_signals(lambda _: ended.set()):
         async with anyio.create_task_group() as tasks:
             async with running(started, places, profile, needs_token=needs_token) as (front, health):
                 tasks.start_soon(AsgiHost(front, is_for_clients=True).run_on, listening)
-                if health_at is not None and health_listening is not None:
+                if health_at and health_listening:
                     tasks.start_soon(AsgiHost(health).run_on, health_listening)
                     log.info("= health at http://%s:%d", health_at.host, health_listening.getsockname()[1])
                 log.info("= listening at http://%s:%d/mcp", address.host, listening.getsockname()[1])
                 await ended.wait()
             tasks.cancel_scope.cancel()
-
-
-@contextmanager
-def _signals(ended: asyncio.Event) -> Iterator[None]:
-    """Set an event on a signal that ends the process."""
-    loop = asyncio.get_running_loop()
-    previous = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    for number in ENDING_SIGNALS:
-        signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(ended.set))
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def run(
