@@ -18,8 +18,8 @@ from search_mcp.clients.suggestion import FALLBACK, suggested_name
 
 Suggest = Callable[[Server], str]
 _SOURCE = "what you pasted"
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
-"""A block of code in Markdown."""
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+"""The begin of a line that begins a block of code in Markdown; no backquote follows in it."""
 _JSON_BEGINS = ("{", "[", '"', "//", "/*")
 _BRACE = re.compile(r"(?<!\$)\{")
 _CLIENTS = ("claude", "codex", "gemini")
@@ -54,7 +54,16 @@ def servers(text: str, name: str, suggest: Suggest) -> list[Server]:
 
 def _unfenced(text: str) -> str:
     """Return the only block of code in a text; the whole text if it has no block, or more than one."""
-    blocks = [match[2] for match in _FENCE.finditer(text)]
+    blocks: list[str] = []
+    block, fence = "", ""
+    for line in text.splitlines(keepends=True):
+        if fence and line.lstrip(" \t").startswith(fence):
+            blocks.append(block)
+            block = fence = ""
+        elif fence:
+            block += line
+        elif (begin := _FENCE.match(line)) and "`" not in line[begin.end() :]:
+            fence = begin[1]
     return blocks[0] if len(blocks) == 1 else text
 
 

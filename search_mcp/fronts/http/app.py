@@ -53,6 +53,7 @@ class HttpFront:
         self.answered: Counter[int] = Counter()
         """Responses that were begun, by status."""
         self._released = anyio.Event()
+        self._is_hurried = False
         self.is_draining = False
         """Whether no new request is taken, because the process ends."""
 
@@ -61,9 +62,14 @@ class HttpFront:
         self.is_draining = True
         for client in self._clients:
             client.end_listening()
-        while self.open_requests:
+        while self.open_requests and not self._is_hurried:
             self._released = anyio.Event()
             await self._released.wait()
+
+    def hurry(self) -> None:
+        """Wait for no open request any more."""
+        self._is_hurried = True
+        self._released.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -15,7 +15,6 @@ import anyio
 from search_mcp import logs
 from search_mcp.backends.dependencies import dependencies_of_user
 from search_mcp.backends.process.launching import without_threads
-from search_mcp.backends.process.reaper import last_resort
 from search_mcp.background import FileQueue, run_in_thread
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.gate import Gate
@@ -89,7 +88,6 @@ async def running(
 ) -> AsyncIterator[tuple[HttpFront, Health]]:
     """Run what clients over HTTP need; at the end, answer what is open, and stop the servers."""
     without_threads()
-    last_resort()
     config, files, watches = started.config, FileQueue(), Watches()
     log.info("= configuration %s", printable(started.follow.path))
     started.follow.report()
@@ -127,11 +125,18 @@ async def serve(
     needs_token: bool,
     health_at: Address | None = None,
 ) -> None:
-    """Serve clients until a signal comes; `health_at` is the address for health, readiness and metrics."""
+    """Serve clients until a signal comes; a second one ends open requests. `health_at` is the address for metrics."""
     ended = asyncio.Event()
+    front: HttpFront | None = None
+
+    def end(_: int) -> None:
+        if ended.is_set() and front is not None:
+            front.hurry()
+        ended.set()
+
     listening = listening_at(address.host, address.port)
     health_listening = health_at and listening_at(health_at.host, health_at.port)
-    with on_ending_signals(lambda _: ended.set()):
+    with on_ending_signals(end):
         async with anyio.create_task_group() as tasks:
             async with running(started, places, profile, needs_token=needs_token) as (front, health):
                 tasks.start_soon(AsgiHost(front, is_for_clients=True).run_on, listening)

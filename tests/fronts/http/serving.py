@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import httpx2
 from processes.run import SECONDS, Json
-from real.processes import VARIABLE, wait_until_gone
+from real.processes import VARIABLE, command_line, wait_until_gone
 
 BOTH = "application/json, text/event-stream"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -92,7 +92,8 @@ class HttpServer:
         left = wait_until_gone(self._mark)
         self._runtime.cleanup()
         if kind is None:
-            assert (code, left) == (0, set())
+            assert code == 0
+            assert not left, [command_line(each) for each in left]
 
     @property
     def health(self) -> str:

@@ -1,8 +1,12 @@
 """Health, readiness and metrics, at an address of their own."""
 
+import contextlib
+import threading
+import time
 from pathlib import Path
 
 import httpx2
+import pytest
 from processes.run import server
 
 from fronts.http.serving import HttpServer, text
@@ -20,3 +24,34 @@ def test_health_and_metrics_are_told_at_an_address_of_their_own(tmp_path: Path) 
         assert 'search_mcp_requests_total{status="200"} 1' in metrics
         assert 'search_mcp_servers{state="ready"} 1' in metrics
         assert httpx2.get(running.health + "/mcp", trust_env=False).status_code == 404
+
+
+@pytest.mark.parametrize("is_hurried", [False, True])
+def test_open_requests_are_answered_before_the_end(tmp_path: Path, is_hurried: bool) -> None:
+    sign = tmp_path / "sign"
+    late = {"late": server("waits_for_a_file", str(sign), startTimeoutSeconds=600)}
+    answers: list[httpx2.Response] = []
+    with HttpServer(tmp_path, late, "--no-auth", "--health", "127.0.0.1:0") as running, running.client() as client:
+
+        def call() -> None:
+            with contextlib.suppress(httpx2.RemoteProtocolError), running.client() as mine:
+                answers.append(mine.asks("tools/call", name="late.echo", arguments={"words": "hello"}))
+
+        def is_ready() -> bool:
+            return httpx2.get(running.health + "/readyz", trust_env=False).status_code == 200
+
+        calling = threading.Thread(target=call)
+        calling.start()
+        while "search_mcp_open_requests{" not in httpx2.get(running.health + "/metrics", trust_env=False).text:
+            pass
+        running.process.terminate()
+        begun = time.monotonic()
+        while is_ready() or time.monotonic() < begun + 1.5:  # longer than the time of a client on stdio
+            assert calling.is_alive()
+        assert client.asks("ping").status_code == 503
+        if is_hurried:
+            running.process.terminate()
+        else:
+            sign.touch()
+        calling.join()
+    assert ("hello" in "".join(each.text for each in answers)) is not is_hurried
