@@ -6,8 +6,9 @@ from collections.abc import Callable
 class Batch:
     """The responses to one batch; they are written as one array when the last of them is complete."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
+    def __init__(self, write: Callable[[bytes], None], dropped: Callable[[], None] = lambda: None) -> None:
+        """`dropped` is called instead of `write` if there is no response at all."""
+        self._write, self._dropped = write, dropped
         self._answers: list[bytes] = []
         self._open = 1  # responses that are missing, plus one until all messages of the batch were read
 
@@ -19,8 +20,11 @@ class Batch:
     def close(self) -> None:
         """Count one response, or the reading of the batch, as done; write the array after the last."""
         self._open -= 1
-        if self._open == 0 and self._answers:
-            self._write(b"[" + b",".join(self._answers) + b"]\n")
+        if self._open == 0:
+            if self._answers:
+                self._write(b"[" + b",".join(self._answers) + b"]\n")
+            else:
+                self._dropped()
 
     def add(self, line: bytes) -> None:
         """Add a response, given as a line."""

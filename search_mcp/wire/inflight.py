@@ -98,7 +98,7 @@ class Request(Struct, eq=False):
         """Leave it without a response."""
         if isinstance(self.write, BatchSlot):
             self.write.skip()
-        if self.way is not None:
+        elif self.way is not None:
             self.way.dropped()
 
     @property

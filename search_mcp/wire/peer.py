@@ -312,7 +312,7 @@ class Peer:
             self._guarded(lost.settle, error)
 
     def _on_batch(self, elements: list[Message | Invalid], line: bytes, write: Write) -> None:
-        batch = Batch(write)
+        batch = Batch(write) if self._way is None else Batch(write, self._way.dropped)
         size = len(line) // len(elements)
         for element in elements:
             if isinstance(element, Invalid):

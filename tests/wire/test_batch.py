@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from search_mcp.model.errors import ToolNotFound
+from search_mcp.wire.inflight import Way
 from search_mcp.wire.messages import BATCH_MESSAGES
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw
@@ -83,3 +84,18 @@ def test_a_batch_of_answers_settles(talk: Conversation) -> None:
     second, others = talk.asks()
     talk.hears([result(second), error(first, 1, "x")])
     assert (answers, others) == ([ErrorObject(1, "x")], [Raw(b'{"ok": true}')])
+
+
+def test_a_batch_that_came_on_its_own_is_dropped_only_as_a_whole(talk: Conversation) -> None:
+    written: list[bytes] = []
+    dropped: list[bool] = []
+    for ids in ((1, 2), (3, 4)):
+        line = json.dumps([call(each) for each in ids]).encode()
+        talk.peer.take(line, Way(written.append, dropped=lambda: dropped.append(True)))
+        talk.peer.cancelled(ids[0], None)
+        assert dropped == []
+        if ids[0] == 1:
+            talk.peer.answer(talk.owner.requests[1], OK)
+    assert [json.loads(each) for each in written] == [[result(2)]]
+    talk.peer.cancelled(4, None)
+    assert dropped == [True]
