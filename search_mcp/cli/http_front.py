@@ -10,7 +10,7 @@ from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.folders import tokens_folder
 from search_mcp.fronts.http import serving
-from search_mcp.fronts.http.access import LOCAL_HOSTS, Places
+from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.serving import Address
 from search_mcp.fronts.http.token_store import TokenStore
 
@@ -47,7 +47,7 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
     if wanted.needs_token and not TokenStore(tokens_folder()).all():
         raise Problem("no client has a token yet", "`search-mcp token add NAME` makes one")
     own = () if address.host in ("", "0.0.0.0", "::") else (address.host,)
-    places = Places((*LOCAL_HOSTS, *own, *(each.lower() for each in wanted.hosts)), tuple(wanted.origins))
+    places = Places.of((*own, *wanted.hosts), wanted.origins)
     try:
         return serving.run(
             options.config,

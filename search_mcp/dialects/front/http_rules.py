@@ -46,8 +46,6 @@ class Post(Struct, frozen=True):
     is_request: bool = False
     opens: bool = False
     """Whether it opens a session."""
-    client: str | None = None
-    """The name of the client, where it opens a session."""
 
 
 def read_post(headers: Mapping[str, str], body: bytes, schema: Callable[[str], Raw | None]) -> Post:
@@ -74,9 +72,7 @@ def read_post(headers: Mapping[str, str], body: bytes, schema: Callable[[str], R
     if version is not None and version not in names.LEGACY:
         text = f"Unsupported protocol version {version!r}; supported are {', '.join((*names.MODERN, *names.LEGACY))}"
         raise Refused(400, names.UNSUPPORTED_VERSION, text, _id(message))
-    info = payload.members(params, "clientInfo").get("clientInfo")
-    name = payload.string(payload.object_or_empty(info).get("name"))
-    return Post(is_request=is_request, opens=message.method == names.INITIALIZE, client=name)
+    return Post(is_request=is_request, opens=message.method == names.INITIALIZE)
 
 
 def _batch(headers: Mapping[str, str], elements: list[Message | Invalid]) -> Post:

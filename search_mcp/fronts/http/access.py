@@ -6,7 +6,7 @@ Everything here is decided before a request is read.
 import hashlib
 import hmac
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from search_mcp.wire.structs import Struct
 
@@ -37,7 +37,7 @@ class Token(Struct, frozen=True):
 
 def digest_of(token: str) -> str:
     """Return the digest that is kept of a token, which has 256 random bits and needs no slow hash."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def principal(authorization: str | None, tokens: Sequence[Token]) -> Token | None:
@@ -56,7 +56,15 @@ class Places(Struct, frozen=True):
     """The hosts by which the front may be called, and the origins of pages that may call it."""
 
     hosts: Collection[str] = LOCAL_HOSTS
+    """In lower case, an address of version 6 in brackets, each with its port or for any port."""
     origins: Collection[str] = ()
+    """In lower case."""
+
+    @classmethod
+    def of(cls, hosts: Iterable[str], origins: Iterable[str]) -> "Places":
+        """Return the hosts of this machine and others, and origins, as a user writes them."""
+        named = (f"[{each}]" if each.count(":") > 1 and not each.startswith("[") else each for each in _clean(hosts))
+        return cls((*LOCAL_HOSTS, *named), tuple(_clean(origins)))
 
     def refusal(self, headers: Mapping[str, str]) -> int | None:
         """Return the status with which a request is refused for its place; `None` if it is not."""
@@ -65,7 +73,7 @@ class Places(Struct, frozen=True):
             return 421
         origin = headers.get("origin")
         # "If the `Origin` header is present and invalid, servers MUST respond with HTTP 403 Forbidden."
-        if origin is None or origin in self.origins:
+        if origin is None or origin.lower() in self.origins:
             return None
         scheme, _, place = origin.lower().partition("://")
         is_local = scheme in ("http", "https") and _without_port(place) in LOCAL_HOSTS
@@ -75,6 +83,10 @@ class Places(Struct, frozen=True):
     def is_open(self) -> bool:
         """Whether it is called by other names than those of this machine."""
         return not {*self.hosts} <= {*LOCAL_HOSTS}
+
+
+def _clean(texts: Iterable[str]) -> Iterator[str]:
+    return (each.strip().lower() for each in texts if each.strip())
 
 
 def _without_port(host: str) -> str:

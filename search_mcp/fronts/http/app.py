@@ -201,21 +201,28 @@ class Response:
             ClientGoneError: the client has closed the connection before the end.
         """
         self._stream.reader = self
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch, tasks.cancel_scope)
-            if self._post.is_request:
-                await self._stream.news(KEEP_ALIVE_SECONDS)
-            if (response := self._stream.only_response) is not None:
-                self._stream.take()
-                self._client.forget(self._stream)
-                await self._request.respond(http_rules.status_of(self._post, response), response, self._session())
-            else:
-                await self._send_events()
-            tasks.cancel_scope.cancel()
-        if self._stream.reader is self:
-            self._stream.reader = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch, tasks.cancel_scope)
+                try:
+                    await self._send_all()
+                except ClientGoneError:  # it does not read; a task group would wrap the exception
+                    self._is_gone = True
+                tasks.cancel_scope.cancel()
+        finally:
+            self._stream.leave(self)
         if self._is_gone:
             raise ClientGoneError
+
+    async def _send_all(self) -> None:
+        if self._post.is_request:
+            await self._stream.news(KEEP_ALIVE_SECONDS)
+        if (response := self._stream.only_response) is not None:
+            self._stream.take()
+            self._client.forget(self._stream)
+            await self._request.respond(http_rules.status_of(self._post, response), response, self._session())
+        else:
+            await self._send_events()
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         await self._request.disconnected()

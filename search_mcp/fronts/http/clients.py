@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import accumulate, islice
 
 import anyio
 from anyio.abc import TaskGroup
@@ -33,6 +33,10 @@ LOOK_SECONDS = 30.0
 """Time between two looks for idle clients."""
 MOST_STREAMS = 256
 """Streams of a session that are kept for a client that comes back."""
+MOST_STREAM_BYTES = 4 << 20
+"""Bytes of their messages."""
+LONGEST_NUMBER = 18
+"""Digits of a number in the id of an event."""
 MOST_SESSIONS = 64
 """Sessions of one principal; the one that was idle longest ends for a new one."""
 
@@ -71,9 +75,11 @@ class Client:
         """Return the stream of a request."""
         stream = Stream(self._on_congestion, is_apart=not self.session)
         if self.session:
-            self.streams[stream.number] = stream
-            for oldest in list(self.streams)[:-MOST_STREAMS]:
+            sizes = accumulate(each.kept_bytes for each in reversed(self.streams.values()))
+            kept = sum(size <= MOST_STREAM_BYTES for size in islice(sizes, MOST_STREAMS - 1))
+            for oldest in list(self.streams)[: len(self.streams) - kept]:
                 del self.streams[oldest]
+            self.streams[stream.number] = stream
         return stream
 
     def schema(self, tool: str) -> Raw | None:
@@ -89,7 +95,7 @@ class Client:
     def resumed(self, last_event: str | None) -> Stream:
         """Return the stream with this event, which goes on behind it; without one, that of no request."""
         number, _, position = (last_event or "").partition("-")
-        if not (number.isdecimal() and position.isdecimal()):
+        if not (number.isdecimal() and position.isdecimal()) or max(len(number), len(position)) > LONGEST_NUMBER:
             return self.background
         # "The server MUST NOT replay messages that would have been delivered on a different stream."
         is_background = int(number) == self.background.number
@@ -152,12 +158,14 @@ class Clients:
         async with anyio.create_task_group() as self._tasks:
             while True:
                 await anyio.sleep(LOOK_SECONDS)
-                for client in [each for each in self if each.is_idle]:
-                    log.info("= a client over HTTP was idle for %g min and is forgotten", IDLE_SECONDS / 60)
+                for client in [each for each in self if each.is_idle or not each.token.is_valid(time.time())]:
+                    log.info("= a client over HTTP is forgotten: %s", "idle" if client.is_idle else "its token expired")
                     self.end(client)
 
     def modern(self, token: Token) -> Client:
         """Return the client that the modern requests of a principal are of."""
+        if (known := self._modern.get(token.name)) is not None and known.token != token:
+            self.end(known)  # its servers and rights are those of the former token
         if token.name not in self._modern:
             self._modern[token.name] = self._begun(Client(token, self._new_gateway(token), self._limit))
         return self._modern[token.name]
@@ -189,11 +197,14 @@ class Clients:
 
     def _begun(self, client: Client) -> Client:
         assert self._tasks is not None
-        self._tasks.start_soon(partial(_run, client))
+        self._tasks.start_soon(self._run, client)
         return client
 
-
-async def _run(client: Client) -> None:
-    with client.scope:
-        async with client.gateway.running():
-            await anyio.sleep_forever()
+    async def _run(self, client: Client) -> None:
+        try:
+            with client.scope:
+                async with client.gateway.running():
+                    await anyio.sleep_forever()
+        except Exception:  # a bug in one client's session must not end the others'
+            log.exception("! bug in the session of a client over HTTP, which is ended")
+            self.end(client)

@@ -5,20 +5,17 @@ https://asgi.readthedocs.io/en/latest/specs/lifespan.html.
 """
 
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Callable
 
 from search_mcp import logs
-from search_mcp.fronts.http.access import LOCAL_HOSTS, Places
+from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.requests import Receive, Send
 from search_mcp.fronts.http.serving import read_configuration, running
 from search_mcp.model.errors import ConfigError
 
 HOSTS_VARIABLE, ORIGINS_VARIABLE = "SEARCH_MCP_ALLOW_HOSTS", "SEARCH_MCP_ALLOW_ORIGINS"
 """Names and origins with commas, as `--allow-host` and `--allow-origin` of `search-mcp serve` give them."""
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 async def lifespan(receive: Receive, send: Send, show: Callable[[HttpFront | None], None]) -> None:
@@ -29,7 +26,7 @@ async def lifespan(receive: Receive, send: Send, show: Callable[[HttpFront | Non
     except ConfigError as exc:
         await send({"type": "lifespan.startup.failed", "message": str(exc)})
         return
-    places = Places((*LOCAL_HOSTS, *_listed(HOSTS_VARIABLE)), _listed(ORIGINS_VARIABLE))
+    places = Places.of(*(os.environ.get(each, "").split(",") for each in (HOSTS_VARIABLE, ORIGINS_VARIABLE)))
     log_to = started.log_to
     with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal):
         async with running(started, places, needs_token=True) as (front, _health):
@@ -38,7 +35,3 @@ async def lifespan(receive: Receive, send: Send, show: Callable[[HttpFront | Non
             await receive()
             show(None)
     await send({"type": "lifespan.shutdown.complete"})
-
-
-def _listed(variable: str) -> tuple[str, ...]:
-    return tuple(each.strip().lower() for each in os.environ.get(variable, "").split(",") if each.strip())

@@ -75,7 +75,8 @@ class HttpRequest:
             RefusedError: it is too long, or does not arrive in time.
             ClientGoneError: the client is gone.
         """
-        if int(self.headers.get("content-length") or 0) > BODY_BYTES:
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 18 or int(length) > BODY_BYTES):
             raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes")
         body = bytearray()
         try:

@@ -51,19 +51,22 @@ class HttpServer:
 
     # Tokens
 
-    def read_tokens(self) -> None:
-        """Read the tokens; may block."""
+    def _read_tokens(self) -> Sequence[Token]:
         make_folder(self.store.folder)  # only an existing folder can be watched
-        self.tokens = self.store.all()
+        return self.store.all()
+
+    async def read_tokens(self) -> None:
+        """Read the tokens; end the clients of those that are gone or others."""
+        self.tokens = await run_in_thread(self._read_tokens)
+        for client in list(self.clients):
+            if client.token not in self.tokens:
+                self.clients.end(client)
 
     async def follow_tokens(self, watches: Watches) -> None:
-        """Read the tokens again whenever one is made or removed; end the clients of those that are gone or others."""
+        """Read the tokens again whenever one is made or removed."""
         with watches.noticed(self.store.folder) as edited:
             while True:
-                await run_in_thread(self.read_tokens)
-                for client in list(self.clients):
-                    if client.token not in self.tokens:
-                        self.clients.end(client)
+                await self.read_tokens()
                 await edited.wait()
                 edited.clear()
 

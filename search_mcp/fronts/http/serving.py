@@ -15,7 +15,7 @@ import anyio
 from search_mcp import logs
 from search_mcp.backends.dependencies import dependencies_of_user
 from search_mcp.backends.process.launching import without_threads
-from search_mcp.background import FileQueue, run_in_thread
+from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read
@@ -100,7 +100,7 @@ async def running(
         tasks.start_soon(server.clients.run)
         tasks.start_soon(follow_edits, started.follow, server, config, started.log_to, watches)
         if needs_token:
-            await run_in_thread(server.read_tokens)
+            await server.read_tokens()
             tasks.start_soon(server.follow_tokens, watches)
         try:
             yield front, Health(server, front)

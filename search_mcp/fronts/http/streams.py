@@ -28,7 +28,7 @@ class Stream:
     def __init__(self, on_congestion: Callable[[bool], None] = _nothing, *, is_apart: bool = False) -> None:
         """`on_congestion` is told when too much waits for a reader, and when that is over.
 
-        `is_apart`: whether other requests may have the same id.
+        `is_apart`: it is of a modern request: other requests may have the same id, and it cannot be resumed.
         """
         self.number = next(_numbers)
         self.way = Way(self.finish, self.write, self.end, is_apart)
@@ -59,6 +59,12 @@ class Stream:
         self.is_over = True
         self.write(line)
 
+    def leave(self, reader: object) -> None:
+        """Read no longer, if this is the response that reads it now."""
+        if self.reader is reader:
+            self.reader = None
+            self._tell()
+
     def end(self) -> None:
         """End without a response."""
         self.is_over = True
@@ -74,9 +80,9 @@ class Stream:
         taken = list(self._waiting)
         self._waiting.clear()
         self._waiting_bytes = 0
-        for each in taken:
-            self._sent.append(each)
-            self._sent_bytes += len(each[1])
+        if not self.way.is_apart:  # such a stream has no ids, by which it could be resumed
+            self._sent.extend(taken)
+            self._sent_bytes += sum(len(line) for _, line in taken)
         while self._sent_bytes > MOST_KEPT_BYTES:
             self._sent_bytes -= len(self._sent.popleft()[1])
         self._news.clear()
@@ -92,6 +98,11 @@ class Stream:
         self._waiting_bytes += size
         self._waiting.extendleft(reversed(again))
         self._news.set()
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of its messages in memory."""
+        return self._waiting_bytes + self._sent_bytes
 
     @property
     def has_news(self) -> bool:

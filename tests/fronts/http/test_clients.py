@@ -1,0 +1,173 @@
+"""Clients over HTTP and their streams: what one of them does, or a bug of it, must not harm the others."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from unittest.mock import MagicMock
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from search_mcp.dialects.front.http_rules import Post
+from search_mcp.fronts.http import clients as module
+from search_mcp.fronts.http.access import Places, Token
+from search_mcp.fronts.http.app import Response
+from search_mcp.fronts.http.clients import MOST_STREAM_BYTES, Client, Clients
+from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest
+from search_mcp.fronts.http.streams import CONGESTED_BYTES, Stream
+
+ANNA, BOB = Token("anna", "a"), Token("bob", "b")
+LIMIT = 1 << 20
+
+
+def new_gateway(error: Exception | None = None) -> Any:
+    """Return a gateway that serves nothing; with an error, it is one with a bug."""
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        if error is not None:
+            raise error
+        yield
+
+    gateway = MagicMock()
+    gateway.running = running
+    return gateway
+
+
+class Paused:
+    """Counts what a stream tells of its congestion."""
+
+    def __init__(self) -> None:
+        self.told: list[bool] = []
+        self.stream = Stream(self.told.append)
+
+
+def test_a_reader_that_leaves_holds_up_nothing() -> None:
+    paused = Paused()
+    paused.stream.reader = self = object()
+    paused.stream.write(bytes(CONGESTED_BYTES + 1))
+    assert paused.told == [True]
+    paused.stream.leave(object())
+    assert paused.told == [True]
+    paused.stream.leave(self)
+    assert paused.told == [True, False]
+
+
+def test_a_client_that_does_not_read_is_gone() -> None:
+    async def receive() -> Any:
+        await anyio.sleep_forever()
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            raise TimeoutError
+
+    async def main() -> bool:
+        scope = {"method": "POST", "path": "/mcp", "headers": []}
+        client = Client(ANNA, new_gateway(), LIMIT)
+        stream = client.new_stream()
+        stream.finish(b"{}\n")
+        with pytest.raises(ClientGoneError):
+            await Response(HttpRequest(scope, receive, send), client, stream, Post(is_request=True)).send()
+        return stream.reader is None
+
+    assert anyio.run(main)
+
+
+def test_a_bug_in_one_session_ends_that_one_alone(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> list[str]:
+        clients = Clients(lambda token: new_gateway(ValueError("a bug") if token is BOB else None), LIMIT)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(clients.run)
+            await anyio.lowlevel.checkpoint()
+            clients.modern(ANNA)
+            clients.modern(BOB)
+            with anyio.fail_after(30):
+                while len(list(clients)) > 1:
+                    await anyio.lowlevel.checkpoint()
+            left = [each.token.name for each in clients]
+            tasks.cancel_scope.cancel()
+        return left
+
+    assert anyio.run(main) == ["anna"]
+    assert "a bug" in caplog.text
+
+
+def test_an_expired_token_ends_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+
+    async def main() -> list[str]:
+        clients = Clients(lambda _: new_gateway(), LIMIT)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(clients.run)
+            await anyio.lowlevel.checkpoint()
+            clients.modern(ANNA)
+            with clients.new_session(Token("bob", "b", expires=time.time())).in_use():  # an open stream
+                with anyio.fail_after(30):
+                    while len(list(clients)) > 1:
+                        await anyio.lowlevel.checkpoint()
+            left = [each.token.name for each in clients]
+            tasks.cancel_scope.cancel()
+        return left
+
+    assert anyio.run(main) == ["anna"]
+
+
+def test_a_new_token_has_nothing_of_the_former() -> None:
+    async def main() -> None:
+        clients = Clients(lambda _: new_gateway(), LIMIT)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(clients.run)
+            await anyio.lowlevel.checkpoint()
+            former = clients.modern(ANNA)
+            assert clients.modern(Token("anna", "a")) is former
+            assert clients.modern(Token("anna", "other", servers="one")) is not former
+            assert former.scope.cancel_called
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main)
+
+
+def test_streams_that_are_kept_for_a_client_have_a_limit_together() -> None:
+    async def main() -> tuple[int, int]:
+        client = Client(ANNA, new_gateway(), LIMIT, "session")
+        made = [client.new_stream() for _ in range(40)]
+        for each in made:
+            each.write(bytes(LIMIT // 2))
+        client.new_stream()
+        modern = Client(ANNA, new_gateway(), LIMIT).new_stream()
+        modern.write(bytes(LIMIT))
+        modern.take()
+        return sum(each.kept_bytes for each in client.streams.values()), modern.kept_bytes
+
+    kept, modern = anyio.run(main)
+    assert MOST_STREAM_BYTES - LIMIT < kept <= MOST_STREAM_BYTES
+    assert modern == 0
+
+
+@pytest.mark.parametrize("last", ["1" * 5000 + "-1", "1-" + "1" * 5000, "x", "", None, "99-1"])
+def test_an_unknown_event_resumes_the_stream_of_no_request(last: str | None) -> None:
+    async def main() -> bool:
+        client = Client(ANNA, new_gateway(), LIMIT, "session")
+        return client.resumed(last) is client.background
+
+    assert anyio.run(main)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("mcp.example.com", None, None),
+        ("MCP.example.com:8443", None, None),
+        ("[fd00::1]:8808", None, None),
+        ("fd00", None, 421),
+        ("other.example.com", None, 421),
+        ("mcp.example.com", "https://App.Example.com", None),
+        ("mcp.example.com", "https://evil.example.com", 403),
+        ("mcp.example.com", "http://localhost", 403),
+    ],
+)
+def test_hosts_and_origins_are_compared_without_case(host: str, origin: str | None, status: int | None) -> None:
+    places = Places.of(("MCP.Example.com", "fd00::1", " "), ["https://APP.example.com"])
+    assert places.refusal({"host": host, **({"origin": origin} if origin else {})}) == status
