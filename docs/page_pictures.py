@@ -1,7 +1,7 @@
 """Make the pictures of the page that these documents show: `python docs/page_pictures.py [FOLDER [VIEW...]]`.
 
 The extra `dev` and Chromium have to be installed; without Chromium, nothing is done. The home and its servers are
-always the same, and all times are set to one, so that a picture changes only with the page.
+always the same, and times and numbers of processes are set to one, so that a picture changes only with the page.
 """
 
 import contextlib
@@ -36,9 +36,20 @@ PLACES = {
     "add": "add",
 }
 COLOURS = 128
-SET_TIMES = """() => {
-  for (const each of document.querySelectorAll("time, #at")) each.textContent = "10:24:31";
+SETTLE = """(names) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    let text = texts.currentNode.data;
+    for (const [from, to] of names) text = text.replaceAll(from, to);
+    texts.currentNode.data = text
+      .replace(/\\d\\d:\\d\\d:\\d\\d/g, "10:24:31")
+      .replace(/(?<!revision )\\d{4}-\\d\\d-\\d\\d/g, "2026-11-02")
+      .replace(/[\\d.]+ ms/g, "12 ms")
+      .replace(/(pid|process) \\d+/g, "$1 4711");
+  }
 }"""
+"""Replaces what differs from run to run, and the places of programs."""
+PLACES_OF_PROGRAMS = ((sys.executable, "python"), (str(HERE.parent / "tests"), "/home/ada"))
 
 
 def main() -> None:
@@ -65,7 +76,7 @@ def take(folder: Path, views: Sequence[str], program: str) -> None:
         page = visitor.enters(home)
         let_wait(home, page)
         for view in views:
-            page.goto(page.url.rpartition("/")[0] + f"/{PLACES[view]}")
+            page.goto(address_of(page, view))
             write(page, folder / f"page-{view}.png")
         complaints = visitor.leaves()
     if complaints:
@@ -90,6 +101,8 @@ def a_home() -> Iterator[PageHome]:
         }
         with PageHome(FOLDER, servers, confirmCommands=True) as home:
             home.types("check")
+            (FOLDER / ".cursor").mkdir()
+            home.types("install", "cursor", "--no-start")
             about.write_text("Pay an invoice, and send a copy of it to audit@example.com.")
             yield home
     finally:
@@ -109,11 +122,20 @@ def a_client(home: PageHome) -> Iterator[None]:
 
 
 def let_wait(home: PageHome, page: Page) -> None:
-    """Write a new server into the file, whose command is held, and wait until all that can wait does."""
+    """Write a new server into the file, whose command is held, and wait until all that can wait does.
+
+    The record of calls is written a moment after them.
+    """
     page.locator("[data-state=failed]").wait_for()
     home.edits(with_new_server)
     for seen in ("[data-state=held]", "text=See what changed"):
         page.locator(seen).wait_for()
+    page.goto(address_of(page, "usage"))
+    page.locator("text=letters.send").first.wait_for()
+
+
+def address_of(page: Page, view: str) -> str:
+    return page.url.rpartition("/")[0] + f"/{PLACES[view]}"
 
 
 def with_new_server(text: str) -> str:
@@ -125,7 +147,7 @@ def with_new_server(text: str) -> str:
 def write(page: Page, path: Path) -> None:
     """Write a picture of a whole page, with few colours, which makes it small."""
     page.wait_for_selector("h1")
-    page.evaluate(SET_TIMES)
+    page.evaluate(SETTLE, PLACES_OF_PROGRAMS)
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True, animations="disabled")))
     assert picture.width == WIDE
     picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
