@@ -63,6 +63,11 @@ def logins_folder(principal: str = "") -> Path:
     return state_folder() / ("logins-of" if principal else "logins") / principal
 
 
+def secrets_folder(principal: str) -> Path:
+    """Return the folder of the secrets of a principal over HTTP."""
+    return state_folder() / "secrets-of" / principal
+
+
 def tokens_folder() -> Path:
     """Return the folder of the tokens of clients over HTTP."""
     return state_folder() / "front-tokens"

@@ -91,8 +91,6 @@ class Dependencies(Struct, frozen=True):
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
 
-    principal: str = ""
-    """The name under which a client over HTTP is known; servers are not shared between principals."""
     folder: str | None = None
     """The folder of a server whose entry names none; `None` for the current folder of this process."""
 

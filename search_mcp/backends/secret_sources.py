@@ -1,8 +1,9 @@
-"""Reading the sources of secrets of a server that is about to start: files, commands and the keyring.
+"""Reading the sources of secrets of a server that is about to start: files, commands, the keyring,
+and the secrets of clients over HTTP.
 
 Decides what is read once and what at every start, how long and how much is read, and how a failure is described: by its
-source and its reason, never by a value. A command runs once in a process for the same variables and folder. A file and
-the keyring are read at every start. Sources of one server are read one after the other, so that a password manager
+source and its reason, never by a value. A command runs once in a process for the same variables and folder. All others
+are read at every start. Sources of one server are read one after the other, so that a password manager
 asks at most one question at a time for each server. Loaded when the first such server starts.
 """
 
@@ -29,6 +30,7 @@ from search_mcp.config.schema import EmbeddingsAddress, ServerConfig, Unfilled
 from search_mcp.config.secrets import shown_arguments
 from search_mcp.config.sources import MOST_BYTES
 from search_mcp.files import without_waiting
+from search_mcp.folders import secrets_folder
 from search_mcp.model.errors import for_shell
 from search_mcp.model.sentences import cut, on_one_line
 
@@ -56,7 +58,7 @@ async def filled(config: ServerConfig, dependencies: Dependencies) -> ServerConf
     """
     if config.unfilled is None:
         return config
-    return entries.filled(config, await _values(config.unfilled, config.cwd, dependencies))
+    return entries.filled(config, await _values(config.unfilled, dependencies, config.cwd, config.principal))
 
 
 async def filled_address(address: EmbeddingsAddress, dependencies: Dependencies) -> EmbeddingsAddress:
@@ -67,18 +69,22 @@ async def filled_address(address: EmbeddingsAddress, dependencies: Dependencies)
     """
     if address.unfilled is None:
         return address
-    return embeddings.filled(address, await _values(address.unfilled, None, dependencies))
+    return embeddings.filled(address, await _values(address.unfilled, dependencies))
 
 
-async def _values(unfilled: Unfilled, cwd: str | None, dependencies: Dependencies) -> dict[tuple[str, str], str]:
+async def _values(
+    unfilled: Unfilled, dependencies: Dependencies, cwd: str | None = None, principal: str = ""
+) -> dict[tuple[str, str], str]:
     values: dict[tuple[str, str], str] = {}
     for source in unfilled.sources:
         if source.place not in values:
-            values[source.place] = await _value(source, cwd, unfilled, dependencies)
+            values[source.place] = await _value(source, unfilled, dependencies, cwd, principal)
     return values
 
 
-async def _value(source: Source, cwd: str | None, unfilled: Unfilled, dependencies: Dependencies) -> str:
+async def _value(
+    source: Source, unfilled: Unfilled, dependencies: Dependencies, cwd: str | None, principal: str
+) -> str:
     try:
         match source.kind:
             case "file":
@@ -91,6 +97,9 @@ async def _value(source: Source, cwd: str | None, unfilled: Unfilled, dependenci
                 what = f"the command `{_shown(_written(words))}`"
                 folder = dependencies.folder if cwd is None else cwd
                 return await _output(_resolved(words, unfilled), folder, dependencies)
+            case "user":
+                what = f"the secret {source.argument}"
+                return await _user_secret(source.argument, principal, dependencies)
             case _:
                 service, name = sources.keyring_entry(source.argument)
                 what = f"the keyring entry {_shown(source.argument)}"
@@ -149,6 +158,16 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     if len(data) > MOST_BYTES:
         raise CannotOpenChannelError(f"is larger than {MOST_BYTES >> 10} KiB")
     return data
+
+
+async def _user_secret(name: str, principal: str, dependencies: Dependencies) -> str:
+    if not principal:
+        raise CannotOpenChannelError("is one of each client over HTTP, and this server runs for none of them")
+    path = str(secrets_folder(principal) / name)
+    try:
+        return _text(await _in_thread(partial(_content, path, is_checked=False), dependencies))
+    except CannotOpenChannelError as exc:
+        raise CannotOpenChannelError(f"of {principal} {exc}; run `search-mcp token secret {principal} {name}`") from exc
 
 
 def _is_linked(path: str, opened: os.stat_result) -> bool:

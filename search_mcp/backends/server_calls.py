@@ -274,8 +274,7 @@ class ServerCalls:
 
             run_blocking = self._dependencies.run_blocking
             config = self._entry.filled or self._entry.config
-            principal = self._dependencies.principal
-            self._login = made = UserLogin(config, run_blocking, self._on_login, self._publish, principal)
+            self._login = made = UserLogin(config, run_blocking, self._on_login, self._publish)
             if self.tasks is not None:
                 self.tasks.start_soon(made.run)
         self._login.need()

@@ -13,7 +13,7 @@ def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
     """Return the transport of an entry."""
     if config.remote is None:
         return ProcessTransport(config, dependencies)
-    return RemoteTransport(config.name, config.remote, dependencies)
+    return RemoteTransport(config, config.remote, dependencies)
 
 
 class RemoteTransport:
@@ -21,8 +21,8 @@ class RemoteTransport:
 
     is_http = True
 
-    def __init__(self, name: str, remote: Remote, dependencies: Dependencies) -> None:
-        self._name, self._remote, self._dependencies = name, remote, dependencies
+    def __init__(self, config: ServerConfig, remote: Remote, dependencies: Dependencies) -> None:
+        self._config, self._remote, self._dependencies = config, remote, dependencies
 
     def program(self) -> str:
         """Return the address."""
@@ -34,10 +34,10 @@ class RemoteTransport:
 
     async def open(self, listener: Listener) -> Channel:
         open_channel = await self._dependencies.run_blocking(_load_open_channel)  # with the first remote server
-        return await open_channel(self._name, self._remote, self._dependencies, listener)
+        return await open_channel(self._config, self._remote, self._dependencies, listener)
 
 
-def _load_open_channel() -> Callable[[str, Remote, Dependencies, Listener], Awaitable[Channel]]:
+def _load_open_channel() -> Callable[[ServerConfig, Remote, Dependencies, Listener], Awaitable[Channel]]:
     from search_mcp.backends.remote.transport import open_channel
 
     return open_channel

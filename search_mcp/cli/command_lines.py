@@ -70,7 +70,7 @@ def _login(entry: Mapping[str, Any], width: int) -> Iterator[str]:
         yield f"caFile: {escaped(str(entry['caFile']))}"
 
 
-_VERBS = {"command": "runs", "file": "reads", "keyring": "reads from the keyring"}
+_VERBS = {"command": "runs", "file": "reads", "keyring": "reads from the keyring", "user": "reads a client's secret"}
 
 
 def _sources(entry: Mapping[str, Any], width: int) -> Iterator[str]:

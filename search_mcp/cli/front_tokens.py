@@ -1,30 +1,36 @@
-"""`token`: the tokens of clients that reach `search-mcp serve --http`.
+"""`token`: the tokens of clients that reach `search-mcp serve --http`, and the secrets of each.
 
-Decides which names and options they may have, and how they are shown. A token is shown once, when it is made.
+Decides which names and options they may have, and how they are shown. A token is shown once, when it is made, and a
+secret never.
 """
 
 import re
+import shutil
 import time
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
+from search_mcp.cli.files.stored_secrets import asked
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
 from search_mcp.config import subset
-from search_mcp.folders import tokens_folder
+from search_mcp.config.sources import USER_SECRET
+from search_mcp.files import write_whole
+from search_mcp.folders import logins_folder, secrets_folder, tokens_folder
 from search_mcp.fronts.http.access import Token
 from search_mcp.fronts.http.token_store import NAME, TokenStore
 from search_mcp.model.similar import nearest
 from search_mcp.model.standing import ago
 from search_mcp.times import iso
 
-app = command_group("Make, list and remove the tokens of clients over HTTP.")
+app = command_group("Make, list and remove the tokens and secrets of clients over HTTP.")
 
 _UNITS = {"h": 3600, "d": 86_400}
-_HEADINGS = ("Name", "Servers", "Shown as", "Expires", "Last used")
+_HEADINGS = ("Name", "Servers", "Shown as", "Secrets", "Expires", "Last used")
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and dashes.")]
 
 
@@ -73,14 +79,57 @@ def list_(options: Options) -> int:
 @app.command(cls=Command, epilog="search-mcp token remove anna")
 @takes("debug")
 def remove(options: Options, name: _Name) -> int:
-    """Remove a token; its clients are cut off at once."""
+    """Remove a token with its logins and secrets; its clients are cut off at once."""
     store = TokenStore(tokens_folder())
     if not store.remove(name):
-        known = [each.name for each in store.all()]
-        otherwise = f"the tokens are {', '.join(known)}" if known else "there are none"
-        raise Misuse(f"there is no token {name!r}", did_you_mean(nearest(name, known), otherwise))
+        raise _unknown(store, name)
+    for folder in (logins_folder(name), secrets_folder(name)):
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
     options.screen.text(f"Removed the token {name}.")
     return FINE
+
+
+@app.command(cls=Command, epilog="search-mcp token secret anna GITHUB_TOKEN")
+@takes("debug")
+def secret(
+    options: Options,
+    name: _Name,
+    key: Annotated[str, typer.Argument(metavar="SECRET", help="Capital letters, digits and _.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Delete it.")] = False,
+) -> int:
+    """Store a secret of a token's user, which is `${user:SECRET}` in an entry; it is asked for, or read from stdin."""
+    store = TokenStore(tokens_folder())
+    if store.find(name) is None:
+        raise _unknown(store, name)
+    if not re.fullmatch(USER_SECRET, key):
+        raise Misuse(f"{key!r} is no name for a secret", "use capital letters, digits and _, such as GITHUB_TOKEN")
+    path = secrets_folder(name) / key
+    if remove:
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            raise Misuse(f"{name} has no secret {key}") from None
+        options.screen.text(f"Deleted the secret {key} of {name}.")
+        return FINE
+    (value,) = asked([key], options.screen, f"in {path.parent}")
+    try:
+        write_whole(path, value.encode(errors="surrogateescape"))
+    except OSError as exc:
+        raise Problem(f"the secret cannot be stored in {path.parent} ({exc.strerror})") from exc
+    options.screen.text(f"Stored {key} for {name}; servers have it from their next start on.")
+    return FINE
+
+
+def _unknown(store: TokenStore, name: str) -> Misuse:
+    known = [each.name for each in store.all()]
+    otherwise = f"the tokens are {', '.join(known)}" if known else "there are none"
+    return Misuse(f"there is no token {name!r}", did_you_mean(nearest(name, known), otherwise))
+
+
+def _secrets(name: str) -> list[str]:
+    """Return the names of the secrets of a token's user."""
+    return sorted(path.name for path in secrets_folder(name).glob("[A-Z]*"))
 
 
 def _seconds(text: str) -> float:
@@ -98,6 +147,7 @@ def _row(token: Token, used: float | None) -> tuple[str, ...]:
         token.name,
         servers,
         token.profile or "",
+        ", ".join(_secrets(token.name)),
         ends + expired,
         "never" if used is None else ago(time.time() - used),
     )
@@ -112,4 +162,5 @@ def _as_json(token: Token, used: float | None) -> dict[str, object]:
         "created": iso(token.created),
         "expires": iso(token.expires),
         "lastUsed": iso(used),
+        "secrets": _secrets(token.name),
     }

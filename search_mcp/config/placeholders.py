@@ -21,7 +21,7 @@ _TILDE = r"\A~(?=[/\\]|\Z)"
 _NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*+))?"
 _PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}(?:\}}|(?P<unclosed>\Z))"
 
-_SOURCES = ("${file:", "${command:", "${keyring:")
+_SOURCES = ("${file:", "${command:", "${keyring:", "${user:")
 """The beginnings of sources of secrets."""
 
 _NO_VARIABLES = ("home", "userHome", "configDir", "python")
@@ -75,9 +75,9 @@ class Source(Struct, frozen=True):
     """A place where a secret is read when its server is about to start."""
 
     kind: str
-    """One of `file`, `command` and `keyring`."""
+    """One of `file`, `command`, `keyring` and `user`."""
     argument: str
-    """The path, the command, or the service and the name."""
+    """The path, the command, the service and the name, or the name."""
     key: str
     """The key of the entry where it is used."""
 

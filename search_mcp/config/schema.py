@@ -211,8 +211,8 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
     """The reason why it cannot be started, and the remedy, in one sentence."""
     description: str | None = None
     tags: tuple[str, ...] = ()
-    share: bool | None = None
-    """Whether several clients may use the same process; `None` leaves it to what is known of the server."""
+    share: Literal["all"] | bool | None = None
+    """Whether clients may share its process, with "all" also those of several principals; `None`: as is known of it."""
     watch: tuple[str, ...] = ()
     """Patterns of the files whose changes restart it; see `watch_patterns`."""
     watch_folder: str = ""
@@ -351,7 +351,7 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     type: str = ""
     description: str | None = None
     tags: Strings = ()
-    share: bool | None = None
+    share: Literal["all"] | bool | None = None
     watch: Strings = ()
     prefix: str | None = None
     tools: ToolFilter = ToolFilter()

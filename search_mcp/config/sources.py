@@ -1,4 +1,4 @@
-"""Sources of secrets in an entry: `${file:PATH}`, `${command:WORDS}` and `${keyring:SERVICE/NAME}`.
+"""Sources of secrets in an entry: `${file:PATH}`, `${command:WORDS}`, `${keyring:SERVICE/NAME}` and `${user:NAME}`.
 
 Decides how they are written, where they may be used, and how a command is split into words. Nothing is read here: a
 source is read when its server is about to start. Pure; loaded for configurations with such placeholders only.
@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Container, Iterator
 from typing import Final
 
-KINDS: Final = ("file", "command", "keyring")
+KINDS: Final = ("file", "command", "keyring", "user")
 _SHELL = r"[-+=?]|\s*-?\d+(?::\s*-?\d+)?\}"
 """What follows the colon in expressions of a shell, such as `${file:-x}` and `${file:0:3}`, which stay unchanged."""
 _BALANCED = r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+(?=\})"
@@ -23,6 +23,9 @@ PLACEHOLDER: Final = (
 
 MOST_BYTES: Final = 64 << 10
 """Longest value. Linux takes 128 KiB for one variable."""
+
+USER_SECRET: Final = "[A-Z][A-Z0-9_]{0,63}"
+"""Names of secrets of clients over HTTP, as a pattern: they are names of files, which may ignore the case."""
 
 _SEARCHED = ("PATH", "PATHEXT")
 """Variables that decide which program is found; it is found before a source is read."""
@@ -87,6 +90,8 @@ def _faults(kind: str, argument: str, path: tuple[str, ...], platform: str) -> I
         yield from _faults_of_words(argument, platform)
     elif ":-" in argument:
         yield "has a default, which is not supported", "remove it"
+    elif kind == "user" and not re.fullmatch(USER_SECRET, argument):
+        yield f"has the name {argument!r}", "use capital letters, digits and _, such as GITHUB_TOKEN"
     elif kind == "keyring" and not all(keyring_entry(argument)):
         yield "lacks a service or a name", f"write {_EXAMPLES[kind]}"
 
@@ -105,6 +110,7 @@ _EXAMPLES = {
     "file": "${file:~/.config/token}",
     "command": "${command:op read op://vault/item/field}",
     "keyring": "${keyring:SERVICE/NAME}",
+    "user": "${user:GITHUB_TOKEN}",
 }
 
 

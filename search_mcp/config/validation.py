@@ -36,7 +36,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "type": ("a string", '"stdio"'),
     "description": ("a string", '"What the server is for"'),
     "tags": _STRINGS,
-    "share": _SWITCH,
+    "share": ('true, false or "all"', 'true or false without quotes, or "all"'),
     "watch": ("a list of strings", 'a list, such as ["src/**/*.py"]'),
     "prefix": ("a string", '"fs", or "" for bare names'),
     "tools": ("an object of lists of strings", 'lists, as in {"allow": ["read_*"], "deny": ["write_*"]}'),
@@ -150,6 +150,8 @@ def _is_other_kind(decoded: object, path: KeyPath) -> bool:
     """Return whether a fault is only that a value is not of another kind that its key could also have."""
     if path[:-1] == _SEMANTIC:
         return isinstance(_at(decoded, _SEMANTIC), dict) or path[-1] == Embeddings.__name__
+    if path[-2:] == ("share", "bool"):
+        return True  # that it is not "all" is told as well
     return path[-1:] == ("bool",) and isinstance(_at(decoded, path[:-1]), dict)
 
 
@@ -157,8 +159,8 @@ def _in_the_files_words(*path: str | int) -> KeyPath:
     match path:
         case ("mcp_servers", name, "oauth", _, str(key), *_):  # the fourth is the name of the model
             return ("mcpServers", name, "oauth", camel(key))
-        case ("mcp_servers", name, "oauth", *_):
-            return ("mcpServers", name, "oauth")
+        case ("mcp_servers", name, ("oauth" | "share") as key, *_):  # behind it is the name of a type
+            return ("mcpServers", name, key)
         case ("mcp_servers", name, str(key), *rest):
             return ("mcpServers", name, camel(key), *rest)
         case ("settings", "search", "semantic", *inner):  # the first of these is the name of the model

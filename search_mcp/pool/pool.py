@@ -95,7 +95,7 @@ class Pool:
     def ignores_folder(self, config: ServerConfig) -> bool:
         """Return whether the folder does not matter in which the server of an entry starts."""
         if config.share is not None:
-            return config.share
+            return bool(config.share)
         known = self._known(config)
         return known is not None and not known.folder
 

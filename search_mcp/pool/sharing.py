@@ -62,7 +62,7 @@ def judge(config: ServerConfig, known: "KnownServer | None", era: Era | None, re
     browser for one client.
     """
     if config.share is not None:
-        return Sharing(config.share, f'"share" is {payload.encode_text(config.share)}')
+        return Sharing(bool(config.share), f'"share" is {payload.encode_text(config.share)}')
     if record.private_because:
         return Sharing(is_shared=False, why=record.private_because)
     if known is not None:
@@ -102,9 +102,8 @@ def launch_key(
         start = transport_to(config, dependencies).start(lambda name: known is None or not _PLACES_AND_LANGUAGE(name))
     except CannotOpenChannelError:
         return None
-    given = [start, _sources(config, dependencies)]
+    given = [start, _sources(config, dependencies), config.principal, config.read_only]
     # Not as JSON: paths and variables may contain bytes that are no UTF-8, all of which it would write alike.
-    given.append(dependencies.principal)
     whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, given])
     return hashlib.blake2b(whole.encode("utf-8", "backslashreplace"), key=secret, digest_size=KEY_BYTES).digest()
 

@@ -1,4 +1,4 @@
-"""Files, commands and the keyring as sources of secrets, with real files and processes, and a keyring of the test."""
+"""Sources of secrets, with real files and processes, and a keyring of the test."""
 
 import json
 import os
@@ -54,6 +54,36 @@ def fails(server: ServerConfig, dependencies: Dependencies) -> str:
     with pytest.raises(SourceError) as failed:
         read(server, dependencies)
     return str(failed.value)
+
+
+# Secrets of clients over HTTP
+
+
+def of_anna(server: ServerConfig) -> ServerConfig:
+    return replace(server, principal="anna")
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of Anna's secrets."""
+    monkeypatch.setattr(secret_sources, "secrets_folder", lambda principal: tmp_path / principal)
+    folder = tmp_path / "anna"
+    folder.mkdir()
+    return folder
+
+
+def test_a_secret_of_the_client_for_which_the_server_runs(tmp_path: Path, secrets: Path) -> None:
+    (secrets / "TOKEN").write_text("of-anna\n")
+    assert read(of_anna(entry("<${user:TOKEN}>", tmp_path)), world(tmp_path)) == "<of-anna>"
+
+
+def test_a_missing_secret_of_a_client_names_its_command(tmp_path: Path, secrets: Path) -> None:
+    said = fails(of_anna(entry("${user:TOKEN}", tmp_path)), world(tmp_path))
+    assert said == ("env.KEY: the secret TOKEN of anna does not exist; run `search-mcp token secret anna TOKEN`")
+
+
+def test_only_clients_over_http_have_secrets(tmp_path: Path) -> None:
+    assert "is one of each client over HTTP" in fails(entry("${user:TOKEN}", tmp_path), world(tmp_path))
 
 
 # Files

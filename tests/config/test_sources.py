@@ -24,6 +24,7 @@ WRITTEN = [
     ("${file:~/token}", [("file", "~/token")]),
     ("Bearer ${command:op read op://a/b c}!", [("command", "op read op://a/b c")]),
     ("${keyring:svc/name}${file:a}", [("keyring", "svc/name"), ("file", "a")]),
+    ("${user:GITHUB_TOKEN}", [("user", "GITHUB_TOKEN")]),
     ("${command: op }", [("command", "op")]),
     ("${command:docker inspect --format {{.Id}} x}", [("command", "docker inspect --format {{.Id}} x")]),
     ("${command:echo {}", [("command", "echo {")]),

@@ -42,7 +42,7 @@ WRONG_VALUES = [
     ("type", 1, "a string", '"stdio"'),
     ("description", [], "a string", '"What the server is for"'),
     ("tags", "a", "a list of strings", 'a list, such as ["one", "two"]'),
-    ("share", "yes", "true or false", "true without quotes"),
+    ("share", "yes", 'true, false or "all"', "true without quotes"),
     ("watch", "*.py", "a list of strings", 'a list, such as ["src/**/*.py"]'),
     ("prefix", False, "a string", '"fs", or "" for bare names'),
     ("tools", "*", "an object of lists of strings", 'lists, as in {"allow": ["read_*"], "deny": ["write_*"]}'),

@@ -49,12 +49,11 @@ class UserLogin:
         run_blocking: RunBlocking,
         on_made: Callable[[], None],
         publish: Callable[[ElicitationComplete], None],
-        principal: str = "",
     ) -> None:
         assert config.remote is not None, "a process needs no login"
         self._config, self._run_blocking, self._on_made, self._publish = config, run_blocking, on_made, publish
         self._settings = login_settings(config.name, config.remote)
-        self._store = LoginStore(logins_folder(principal))
+        self._store = LoginStore(logins_folder(config.principal))
         self.waiting = HeldCalls()
         self._needed, self._arrived, self._made = asyncio.Event(), asyncio.Event(), asyncio.Event()
 

@@ -17,8 +17,8 @@ _PLACEHOLDERS: Final = (
     "Replaced in it: ${VAR}, ${VAR:-default}, ~, ${home}, ${configDir} and ${python} (the Python that runs search-mcp)."
 )
 _SECRETS: Final = (
-    f"{_PLACEHOLDERS[:-1]}, and when the server starts: ${{file:PATH}}, ${{command:PROGRAM ARGS...}} and "
-    "${keyring:SERVICE/NAME}."
+    f"{_PLACEHOLDERS[:-1]}, and when the server starts: ${{file:PATH}}, ${{command:PROGRAM ARGS...}}, "
+    "${keyring:SERVICE/NAME} and ${user:NAME}."
 )
 _AT_FIRST_SEARCH: Final = _SECRETS.replace("when the server starts", "with the first search")
 
@@ -37,8 +37,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "description": "What the server is for. Search reads it, and models see it.",
     "tags": "More words by which search finds the server's tools; --servers tag:NAME selects the servers with a tag.",
     "share": "Whether all clients of one engine use the same process of the server. true: yes; without cwd, it starts "
-    "in the folder of this file. false: each client has its own. Not set: yes, if it is known to keep nothing between "
-    "calls.",
+    "in the folder of this file. false: each client has its own. all: also clients with different tokens over "
+    "HTTP. Not set: yes, if it is known to keep nothing between calls.",
     "watch": "Files of a server under development, as patterns such as src/**/*.py, relative to cwd, or else to the "
     "folder of this file. A change of one restarts the server. !pattern leaves files out.",
     "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",

@@ -56,14 +56,23 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
         keys += [_free_key(server, name) for name in names]
     except KeyringError as exc:
         raise Problem(f"nothing was added, because {exc.reason}", exc.remedy, exc.command) from exc
-    values = _typed(names, screen) if sys.stdin.isatty() else _piped(names)
-    secrets = [Secret(name, key, value) for name, key, value in zip(names, keys, values, strict=True)]
-    for each in secrets:
-        if not each.value or "\0" in each.value:
-            raise Misuse(f"the secret {each.name} is empty or has the character NUL", "give its value on stdin")
-        if len(each.value.encode(errors="surrogateescape")) > MOST_BYTES:
-            raise Misuse(f"the secret {each.name} is larger than {MOST_BYTES >> 10} KiB", "store it in a file")
-    return secrets
+    values = asked(names, screen, "in the keyring of the system")
+    return [Secret(name, key, value) for name, key, value in zip(names, keys, values, strict=True)]
+
+
+def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
+    """Ask for secrets, without showing them; `where` they are stored is told.
+
+    Raises:
+        Misuse: a secret is missing or empty.
+    """
+    values = _typed(names, screen, where) if sys.stdin.isatty() else _piped(names)
+    for name, value in zip(names, values, strict=True):
+        if not value or "\0" in value:
+            raise Misuse(f"the secret {name} is empty or has the character NUL", "give its value on stdin")
+        if len(value.encode(errors="surrogateescape")) > MOST_BYTES:
+            raise Misuse(f"the secret {name} is larger than {MOST_BYTES >> 10} KiB", "store it in a file")
+    return values
 
 
 def _free_key(server: str, name: str) -> str:
@@ -79,8 +88,8 @@ def _folded(name: str) -> str:
     return re.sub(r"[^\w.-]", "_", name)
 
 
-def _typed(names: Sequence[str], screen: Terminal) -> list[str]:
-    screen.note("What you type is not shown; it is stored in the keyring of the system.")
+def _typed(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
+    screen.note(f"What you type is not shown; it is stored {where}.")
     try:
         return [getpass.getpass(f"{name}: ") for name in names]
     except EOFError as exc:

@@ -8,7 +8,7 @@ from functools import partial
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.background import QueueOperation, run_in_thread
 from search_mcp.catalog.profiles import BY_NAME, Profile
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import parse
 from search_mcp.config.watches import Watches
 from search_mcp.files import make_folder
@@ -43,9 +43,8 @@ class HttpServer:
         self._noted: dict[str, float] = {}  # when a use was recorded last, by principal
 
     def _new_gateway(self, token: Token) -> Gateway:
-        dependencies = replace(self.dependencies, principal=token.name)
         profile = BY_NAME[token.profile] if token.profile is not None else self.profile
-        gateway = Gateway(of_token(self.config, token), dependencies, self.pool, profile, results=self.results)
+        gateway = Gateway(of_token(self.config, token), self.dependencies, self.pool, profile, results=self.results)
         gateway.note_broken_edit(self._error)
         return gateway
 
@@ -106,5 +105,9 @@ def of_token(config: Config, token: Token) -> Config:
     """Return the configuration as a token gives it: some servers, perhaps with tools that read only."""
     if token.servers is not None:
         config = parse(token.servers).of(config)
-    own = (replace(each, principal=token.name, read_only=each.read_only or token.read_only) for each in config.servers)
-    return replace(config, servers=tuple(own))
+    return replace(config, servers=tuple(_of_token(each, token) for each in config.servers))
+
+
+def _of_token(server: ServerConfig, token: Token) -> ServerConfig:
+    principal = "" if server.share == "all" else token.name
+    return replace(server, principal=principal, read_only=server.read_only or token.read_only)

@@ -30,7 +30,7 @@ class TokenStore:
         return [each for each in found if each is not None]
 
     def find(self, name: str) -> Token | None:
-        return self._read(self._path(name))
+        return self._read(self._path(name)) if NAME.fullmatch(name) else None
 
     def add(self, token: Token) -> str:
         """Store a token in place of one of its name; return the secret text, which is nowhere else.
@@ -50,6 +50,8 @@ class TokenStore:
         Raises:
             OSError: it cannot be deleted.
         """
+        if not NAME.fullmatch(name):
+            return False
         try:
             self._path(name).unlink()
         except FileNotFoundError:

@@ -49,10 +49,11 @@ class HttpServer:
         home = {"HOME": str(self.folder), "XDG_RUNTIME_DIR": self._runtime.name, VARIABLE: self._mark}
         return {**kept, **home}
 
-    def types(self, *words: str) -> str:
+    def types(self, *words: str, stdin: str = "") -> str:
         """Run a command in the same home; return what it prints."""
         done = subprocess.run(
             [sys.executable, "-m", "search_mcp", *words],
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=SECONDS,

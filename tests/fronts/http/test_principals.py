@@ -1,6 +1,8 @@
-"""What belongs to one token and is not found by another: sessions, parked calls, servers, results."""
+"""What belongs to one token and is not found by another: sessions, parked calls, servers, secrets, results."""
 
+import json
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,8 @@ from fronts.http.serving import HttpClient, HttpServer, result, text
 SERVERS = {
     "one": server("keeps_state"),
     "shared": server("numbers_calls", share=True),
+    "common": server("numbers_calls", share="all"),
+    "secret": server("well_behaved", env={"WHO": "${user:WHO}"}),
     "long": server("well_behaved", maxResultCharacters=1000),
 }
 
@@ -23,6 +27,8 @@ class Team:
     def __init__(self, folder: Path) -> None:
         self.server = HttpServer(folder, SERVERS)
         self.tokens = {name: self.server.token(name) for name in ("anna", "bob")}
+        for name in self.tokens:
+            self.server.types("token", "secret", name, "WHO", stdin=f"it is {name}\n")
 
     def client(self, name: str) -> HttpClient:
         return self.server.client(self.tokens[name])
@@ -66,6 +72,50 @@ def test_servers_are_not_shared_even_if_their_entry_says_so(team: Team) -> None:
     with team.client("anna") as anna, team.client("bob") as bob:
         numbers = [text(each.asks("tools/call", name="shared.count", arguments={})) for each in (anna, anna, bob)]
     assert numbers == ["1", "2", "1"]
+
+
+def test_a_server_is_shared_by_all_names_if_its_entry_says_so(team: Team) -> None:
+    with team.client("anna") as anna, team.client("bob") as bob:
+        numbers = [text(each.asks("tools/call", name="common.count", arguments={})) for each in (anna, bob)]
+    assert numbers == ["1", "2"]
+
+
+def test_a_name_that_may_only_read_does_not_use_the_process_of_others(team: Team) -> None:
+    token = team.server.token("reader", "--read-only")
+    with team.client("anna") as anna, team.server.client(token) as reader:
+        anna.asks("tools/call", name="common.count", arguments={})
+        while (answer := reader.asks("tools/call", name="common.count", arguments={})).status_code == 401:
+            time.sleep(0.05)
+        assert "read" in answer.text
+        assert "count" not in result(reader.asks("tools/list"))
+
+
+def test_each_has_its_own_secret(team: Team) -> None:
+    with team.client("anna") as anna, team.client("bob") as bob:
+        for name, client in (("anna", anna), ("bob", bob)):
+            said = text(client.asks("tools/call", name="secret.environment", arguments={}))
+            assert json.loads(said)["WHO"] == f"it is {name}"
+    (listed,) = [
+        each for each in json.loads(team.server.types("token", "list", "--json"))["tokens"] if each["name"] == "anna"
+    ]
+    assert listed["secrets"] == ["WHO"]
+
+
+def test_a_missing_secret_is_told_with_its_command(team: Team) -> None:
+    token = team.server.token("carol")
+    with team.server.client(token) as carol:
+        while (answer := carol.asks("tools/call", name="secret.echo", arguments={})).status_code == 401:
+            time.sleep(0.05)
+    assert "env.WHO: the secret WHO of carol does not exist; run `search-mcp token secret carol WHO`" in answer.text
+
+
+def test_a_removed_token_takes_its_secrets_along(team: Team) -> None:
+    team.server.token("dora")
+    team.server.types("token", "secret", "dora", "WHO", stdin="it is dora")
+    team.server.types("token", "remove", "dora")
+    assert not list(team.server.folder.rglob("secrets-of/dora"))
+    with pytest.raises(subprocess.CalledProcessError):
+        team.server.types("token", "secret", "dora", "WHO", stdin="x")
 
 
 def test_a_token_for_some_servers_lists_these_only(team: Team) -> None:
