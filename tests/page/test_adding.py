@@ -24,17 +24,34 @@ TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 HIDDEN = re.compile(r"<input type=\"hidden\"[^>]*>")
 
 
-@pytest.fixture
-def home(new_home: NewHome) -> PageHome:
-    """A home whose configuration has a comment, and holds commands that the user has not accepted."""
+def with_a_comment(new_home: NewHome) -> PageHome:
+    """Return a home whose configuration has a comment, and holds commands that the user has not accepted."""
     home = new_home({"one": server("well_behaved")}, confirmCommands=True)
     home.edits(lambda text: text.replace("{", "{ // mine\n", 1))
     return home
 
 
 @pytest.fixture
+def home(new_home: NewHome) -> PageHome:
+    return with_a_comment(new_home)
+
+
+@pytest.fixture
 def guest(home: PageHome) -> Iterator[Guest]:
     with home.visit() as guest:
+        yield guest
+
+
+@pytest.fixture(scope="module")
+def lasting_home(new_lasting_home: NewHome) -> PageHome:
+    """Such a home, for tests that keep nothing in it."""
+    return with_a_comment(new_lasting_home)
+
+
+@pytest.fixture(scope="module")
+def reader(lasting_home: PageHome) -> Iterator[Guest]:
+    """A guest of it."""
+    with lasting_home.visit() as guest:
         yield guest
 
 
@@ -181,11 +198,11 @@ def test_a_program_that_is_not_there_is_told_and_can_be_kept(home: PageHome, gue
 
 
 @pytest.mark.parametrize("part", ["env", "headers"])
-def test_a_value_that_is_still_to_be_filled_in_is_told(guest: Guest, part: str) -> None:
+def test_a_value_that_is_still_to_be_filled_in_is_told(reader: Guest, part: str) -> None:
     wrong = ["<YOUR_TOKEN>", "Bearer YOUR_API_KEY", "xxx", "ghp_xxxx", "your-key", "${input:key}", "sk-...", "changeme"]
     values = {**{f"W{n}": value for n, value in enumerate(wrong)}, "F1": "ghp_abc", "F2": "${TOKEN}", "F3": "yours"}
     entry = {part: values, **({"command": "npx"} if part == "env" else {"url": FAR})}
-    seen = text_of(shows(guest, json.dumps({"mcpServers": {"x": entry}})))
+    seen = text_of(shows(reader, json.dumps({"mcpServers": {"x": entry}})))
     told = re.findall(r"(\w+) looks like a placeholder; replace it before you keep the server\.", seen)
     assert told == [f"W{n}" for n in range(len(wrong))]
 
@@ -277,8 +294,8 @@ def test_a_trial_ends_with_the_engine(home: PageHome, guest: Guest) -> None:
         ("uvx other", "one", "the config file already has a server one"),
     ],
 )
-def test_a_wrong_text_is_told_above_what_was_written(guest: Guest, text: str, name: str, problem: str) -> None:
-    answer = shows(guest, text, name)
+def test_a_wrong_text_is_told_above_what_was_written(reader: Guest, text: str, name: str, problem: str) -> None:
+    answer = shows(reader, text, name)
     assert answer.status_code == 400
     assert problem in text_of(answer)
     assert f">{html.escape(text, quote=True).replace('&#x27;', '&#39;').replace('&quot;', '&#34;')}</textarea>" in (
@@ -368,12 +385,14 @@ def test_a_broken_server_is_changed(home: PageHome, guest: Guest) -> None:
         ("", "there is nothing to add"),
     ],
 )
-def test_only_the_entry_of_this_server_is_changed(home: PageHome, guest: Guest, text: str, problem: str) -> None:
-    before = home.config.read_text()
-    answer = guest.sends("add", text=text, changed="one")
+def test_only_the_entry_of_this_server_is_changed(
+    lasting_home: PageHome, reader: Guest, text: str, problem: str
+) -> None:
+    before = lasting_home.config.read_text()
+    answer = reader.sends("add", text=text, changed="one")
     assert (answer.status_code, problem in text_of(answer)) == (400, True)
-    assert "one is the same as before" in text_of(guest.sends("add", text=changing(guest, "one"), changed="one"))
-    assert home.config.read_text() == before
+    assert "one is the same as before" in text_of(reader.sends("add", text=changing(reader, "one"), changed="one"))
+    assert lasting_home.config.read_text() == before
 
 
 def test_an_entry_that_was_edited_meanwhile_is_not_replaced(home: PageHome, guest: Guest) -> None:
@@ -402,9 +421,9 @@ def test_a_server_is_removed_after_it_was_shown(home: PageHome, guest: Guest) ->
 
 
 @pytest.mark.parametrize("path", ["remove?server=gone", "add?change=gone"])
-def test_a_server_that_is_gone_is_told(guest: Guest, path: str) -> None:
-    assert guest.get(guest.root + path).status_code == 303
-    assert "there is no server 'gone'" in text_of(guest.get(f"{guest.root}servers"))
+def test_a_server_that_is_gone_is_told(reader: Guest, path: str) -> None:
+    assert reader.get(reader.root + path).status_code == 303
+    assert "there is no server 'gone'" in text_of(reader.get(f"{reader.root}servers"))
 
 
 # Hostile texts
@@ -423,17 +442,17 @@ def test_texts_of_servers_and_snippets_are_text(home: PageHome, guest: Guest) ->
     assert entries(home)["<b>"]["args"][1] == f"go={evil}"
 
 
-def test_a_form_without_the_token_of_the_page_starts_nothing(guest: Guest, tmp_path: Path) -> None:
+def test_a_form_without_the_token_of_the_page_starts_nothing(reader: Guest, tmp_path: Path) -> None:
     mark = tmp_path / "started"
-    shown = shows(guest, line("leaves_a_mark", str(mark)))
-    assert guest.sends("add/try", **{**fields(shown), "form_token": "x"}).status_code == 403
+    shown = shows(reader, line("leaves_a_mark", str(mark)))
+    assert reader.sends("add/try", **{**fields(shown), "form_token": "x"}).status_code == 403
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("path", ["add/try", "add/keep", "add/change"])
-def test_a_step_that_is_loaded_again_begins_anew(guest: Guest, path: str) -> None:
-    answer = guest.get(guest.root + path)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{guest.root}add")
+def test_a_step_that_is_loaded_again_begins_anew(reader: Guest, path: str) -> None:
+    answer = reader.get(reader.root + path)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{reader.root}add")
 
 
 # In a browser

@@ -228,8 +228,8 @@ def test_names_and_reasons_in_other_scripts_are_shown_whole(
         expect(row(page, name)).to_contain_text(reason[:100])
         expect(row(page, name)).to_contain_text("failed")
     assert not has_overflow(page)
-    assert page.get_by_role("link", name=ARABIC).evaluate("each => getComputedStyle(each).direction") == "rtl"
-    assert page.get_by_role("link", name=JAPANESE).evaluate("each => getComputedStyle(each).direction") == "ltr"
+    expect(page.get_by_role("link", name=ARABIC)).to_have_css("direction", "rtl")
+    expect(page.get_by_role("link", name=JAPANESE)).to_have_css("direction", "ltr")
 
 
 def test_a_hundred_servers_fit_a_narrow_window(new_home: NewHome, new_visitor: NewVisitor) -> None:
