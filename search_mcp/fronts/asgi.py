@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -30,6 +30,35 @@ def _is_no_cancellation(record: logging.LogRecord) -> bool:
 logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
 
 
+class _Joining:
+    """A transport that sends the head of a response and its body together, if both are written in one step.
+
+    Each time it sends costs more than writing both.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._send)
+        self._parts.append(data)
+
+    def _send(self) -> None:
+        data = b"".join(self._parts)
+        self._parts.clear()
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+
 class _Connection(H11Protocol):
     """One connection. It makes room for itself: any program of the machine can open many, and send or read nothing."""
 
@@ -38,7 +67,7 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         self.opened = self.loop.time()
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Joining(transport, self.loop)))
         excess = len(self.connections) - self.most
         for each in sorted(self.connections - {self}, key=_usefulness)[:excess] if excess > 0 else ():
             each.transport.abort()

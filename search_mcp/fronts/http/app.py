@@ -16,11 +16,14 @@ from search_mcp.fronts.http.access import Places, Token
 from search_mcp.fronts.http.clients import Client, Clients
 from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, Pairs, Receive, RefusedError, Scope, Send
 from search_mcp.fronts.http.streams import Stream, event
+from search_mcp.fronts.http.turns import Turns
 from search_mcp.wire.errors import SERVER_ERROR
 
 ENDPOINT = "/mcp"
 KEEP_ALIVE_SECONDS = 15.0
 """Longest time without a byte on a stream: proxies close those that are silent for a minute."""
+UNWATCHED_SECONDS = 0.02
+"""Time for an answer before a client is watched, which takes a task: one that is gone needs no answer."""
 RETRY_MILLISECONDS = 1000
 """Time after which a client comes back to a stream that was closed."""
 MOST_REQUESTS = 256
@@ -52,6 +55,7 @@ class HttpFront:
         """Requests and streams that are open, by principal."""
         self.answered: Counter[int] = Counter()
         """Responses that were begun, by status."""
+        self._turns = Turns()
         self._released = anyio.Event()
         self._is_hurried = False
         self.is_draining = False
@@ -91,7 +95,7 @@ class HttpFront:
             raise RefusedError(status, "this host or origin is not allowed")
         if request.path != ENDPOINT:
             raise RefusedError(404, f"there is nothing but {ENDPOINT}")
-        token = self._token(request)
+        token = await self._token(request)
         if self.is_draining:
             raise RefusedError(503, "this server is ending", ("retry-after", "5"))
         with self._counted(token.name):
@@ -102,10 +106,12 @@ class HttpFront:
             else:
                 raise RefusedError(405, "use POST", ("allow", "POST, GET, DELETE"))
 
-    def _token(self, request: HttpRequest) -> Token:
+    async def _token(self, request: HttpRequest) -> Token:
+        """Return the token of a request when it is its principal's turn; those without one have one turn together."""
         if self._tokens is None:
             return ANYBODY
         token = access.principal(request.headers.get("authorization"), self._tokens())
+        await self._turns.wait("" if token is None else token.name)
         if token is None:
             raise RefusedError(401, "a valid token is needed", ("www-authenticate", "Bearer"))
         self._note_use(token)
@@ -201,7 +207,12 @@ class Response:
             ClientGoneError: the client has closed the connection before the end.
         """
         self._stream.reader = self
+        if self._post.is_request:
+            await self._stream.news(UNWATCHED_SECONDS)
         try:
+            if self._stream.only_response is not None:
+                await self._send_all()
+                return
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch, tasks.cancel_scope)
                 try:

@@ -3,11 +3,10 @@
 Source: https://asgi.readthedocs.io/en/latest/specs/www.html.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import cached_property
 from typing import Any
-
-import anyio
 
 from search_mcp.wire import messages
 from search_mcp.wire.errors import SERVER_ERROR
@@ -80,7 +79,7 @@ class HttpRequest:
             raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes")
         body = bytearray()
         try:
-            with anyio.fail_after(BODY_SECONDS):
+            async with asyncio.timeout(BODY_SECONDS):
                 while True:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
@@ -111,7 +110,7 @@ class HttpRequest:
             ClientGoneError: the client does not read.
         """
         try:
-            with anyio.fail_after(UNREAD_SECONDS):
+            async with asyncio.timeout(UNREAD_SECONDS):
                 await self._send({"type": "http.response.body", "body": data, "more_body": not is_last})
         except TimeoutError:
             raise ClientGoneError from None

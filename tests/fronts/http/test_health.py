@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from processes.run import server
+from processes.run import SECONDS, server
 
 from fronts.http.serving import HttpServer, text
 
@@ -54,4 +54,5 @@ def test_open_requests_are_answered_before_the_end(tmp_path: Path, is_hurried: b
         else:
             sign.touch()
         calling.join()
+        running.process.wait(SECONDS)  # a further signal could come when it handles none any more
     assert ("hello" in "".join(each.text for each in answers)) is not is_hurried
