@@ -80,9 +80,9 @@ class Connection:
         await self._reader.readexactly(2)
         return b"".join(parts)
 
-    async def call(self, number: int, text: str = "hello") -> int:
-        """Call the server's tool `echo`; return 200, or 429 if too many are in flight; fail with another answer."""
-        status, body = await self.post("tools/call", number, name="b0.echo", arguments={"text": text})
+    async def call(self, number: int, tool: str = "b0.echo", text: str = "hello") -> int:
+        """Call the server's tool that gives the text back; return 200, or 429 if too many are in flight; fail with another answer."""
+        status, body = await self.post("tools/call", number, name=tool, arguments={"text": text})
         if status != 429 and text.encode() not in body:
             sys.exit(f"a wrong answer, {status}: {body!r}")
         return status
@@ -125,6 +125,7 @@ class Running:
     port: int
     process: psutil.Process
     headers: Mapping[str, str]
+    tool: str
 
 
 def free_port() -> int:
@@ -159,7 +160,8 @@ def running(name: str, folder: Path, names: Sequence[str] = ("benchmark",)) -> I
                 break
             time.sleep(0.02)
         headers = {"authorization": f"Bearer {tokens[0]}"} if tokens else {}
-        yield Running(port, psutil.Process(process.pid), headers), tokens
+        tool = "echo" if name == "fastmcp" else "b0.echo"  # it has no prefix for a single server
+        yield Running(port, psutil.Process(process.pid), headers, tool), tokens
     finally:
         process.terminate()
         process.wait()
@@ -174,13 +176,13 @@ async def turn(subject: Running, headers: Mapping[str, str]) -> list[float]:
         times = []
         for number in range(CALLS // 4):
             began = time.perf_counter()
-            await open_ones[0].call(number)
+            await open_ones[0].call(number, subject.tool)
             times.append(time.perf_counter() - began)
         used, began = processes.processor_time(subject.process), time.perf_counter()
 
         async def share(connection: Connection, first: int) -> None:
             for number in range(first, CALLS, IN_FLIGHT):
-                await connection.call(1_000_000 + number)
+                await connection.call(1_000_000 + number, subject.tool)
 
         await asyncio.gather(*(share(each, first) for first, each in enumerate(open_ones)))
         spent = time.perf_counter() - began
