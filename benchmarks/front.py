@@ -81,7 +81,7 @@ class Connection:
         return b"".join(parts)
 
     async def call(self, number: int, tool: str = "b0.echo", text: str = "hello") -> int:
-        """Call the server's tool that gives the text back; return 200, or 429 if too many are in flight; fail with another answer."""
+        """Call a tool that gives the text back; return 200, or 429 if too many are in flight, and fail otherwise."""
         status, body = await self.post("tools/call", number, name=tool, arguments={"text": text})
         if status != 429 and text.encode() not in body:
             sys.exit(f"a wrong answer, {status}: {body!r}")

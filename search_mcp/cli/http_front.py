@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Misuse, Problem
-from search_mcp.folders import tokens_folder
 from search_mcp.fronts.http import serving
 from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.serving import Address
-from search_mcp.fronts.http.token_store import TokenStore
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
 
     Raises:
         Misuse: the options do not go together.
-        Problem: there is no token, or the address cannot be used.
+        Problem: the address cannot be used.
         ConfigError: the configuration cannot be used.
     """
     try:
@@ -44,8 +42,6 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
         raise Misuse("--servers is for one client", "give each its own: `search-mcp token add NAME --servers LIST`")
     if not wanted.needs_token and not address.is_loopback:
         raise Misuse("--no-auth is for this machine only", "listen at 127.0.0.1, or leave it out")
-    if wanted.needs_token and not TokenStore(tokens_folder()).all():
-        raise Problem("no client has a token yet", "`search-mcp token add NAME` makes one")
     own = () if address.host in ("", "0.0.0.0", "::") else (address.host,)
     places = Places.of((*own, *wanted.hosts), wanted.origins)
     try:

@@ -102,6 +102,8 @@ async def running(
         if needs_token:
             await server.read_tokens()
             tasks.start_soon(server.follow_tokens, watches)
+            if not server.tokens:
+                log.warning("! no client has a token yet; `search-mcp token add NAME` makes one")
         try:
             yield front, Health(server, front)
         finally:
