@@ -78,6 +78,9 @@ class Facts:
     def row(self, server: str) -> Row | None:
         return next((each for each in self.rows() if each.server == server), None)
 
+    def gone(self, server: str) -> Problem:
+        return Problem(f"there is no server {server!r} in {self.config_path} any more")
+
     @property
     def notices(self) -> tuple[str, ...]:
         """What is wrong with the configuration file."""
@@ -104,6 +107,8 @@ class Facts:
         """
         process, lease = self.standings.processes().get(server), self.gateway.leases.by_name.get(server)
         if lease is None:
+            if server not in self.gateway.servers.configs:
+                raise self.gone(server)
             word = standing_of(self.gateway.servers.status(server)).word
             raise Problem(f"{server} cannot be started: it is {word}")
         if process is not None:

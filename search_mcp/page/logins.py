@@ -69,13 +69,12 @@ class Logins:
             try:
                 log_in = partial(_log_in, attempt)
                 await logged_in(server, log_in, self._facts.host.log_to.conceal, server.login, accepted)
+                self._facts.start(server.name)
+                self.attempts.pop(server.name, None)
             except SeveralHosts as exc:
                 attempt.hosts = exc.hosts
             except Problem as exc:
                 attempt.url, attempt.problem = "", str(exc)
-            else:
-                self.attempts.pop(server.name, None)
-                self._facts.start(server.name)
             finally:
                 attempt.known.set()
 

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from search_mcp.cli.files import editing
-from search_mcp.cli.problem import Problem
 from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part
@@ -60,7 +59,7 @@ def known(web: Web, form: Form) -> Row:
     name = form.get("server")
     row = web.facts.row(name)
     if row is None:
-        raise Problem(f"there is no server {name!r} in {web.facts.config_path} any more")
+        raise web.facts.gone(name)
     return row
 
 
