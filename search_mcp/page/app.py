@@ -12,6 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from search_mcp.auth.callback import is_of_another_user
+from search_mcp.cli.problem import Problem
+from search_mcp.model.errors import ConfigError
 from search_mcp.page import adding, clients, details, servers, trying, usage, waiting
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts
@@ -99,11 +101,16 @@ def application(facts: Facts, door: Door, files: Files) -> ASGIApp:
             raise HTTPException(404)
 
         async def parts() -> dict[str, Part]:
-            waiting = facts.waiting
+            waiting, notices = facts.waiting, facts.notices
+            try:
+                shown = await view(query, session)
+            except (Problem, ConfigError) as exc:
+                shown, notices = {}, (*notices, f"Error: {exc}")
             write = partial(web.write, "waiting_count.html", session, waiting=waiting)
-            notice = Part(facts.notices, partial(web.write, "notice.html", session))
-            return {"waiting-count": Part(waiting, write), "notice": notice, **await view(query, session)}
+            notice = Part(notices, partial(web.write, "notice.html", session, notices=notices))
+            return {"waiting-count": Part(waiting, write), "notice": notice, **shown}
 
+        await parts()  # a bug is a status now, after which a browser does not come again
         return streams.response(parts, session)
 
     async def failed(_request: Request, exc: Exception) -> Response:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlencode
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,8 +22,6 @@ from search_mcp.page import tool_filters
 from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part, Same
-from search_mcp.page.servers import known
-from search_mcp.page.standings import Row
 from search_mcp.page.web import Form, Web, as_json_text
 from search_mcp.wire import payload
 
@@ -55,7 +52,7 @@ def routes(web: Web) -> list[Route]:
     facts = web.facts
 
     async def show(request: Request) -> Response:
-        config, row = _found(request.query_params)
+        row, config = facts.known(request.query_params.get("name", ""))
         capabilities = facts.gateway.servers.status(config.name).capabilities
         process = facts.standings.processes().get(config.name)
         if process is not None:
@@ -76,7 +73,7 @@ def routes(web: Web) -> list[Route]:
         )
 
     async def parts(query: Mapping[str, str], session: Session) -> dict[str, Part]:
-        config, row = _found(query)
+        row, config = facts.known(query.get("name", ""))
         log, pages = await _log(config), facts.gateway.servers.catalog.pages
         listed = Same(pages.get((config.name, Kind.TOOLS))), Same(config)
         write = partial(web.write, session=session, row=row, back=place_of(config.name))
@@ -85,13 +82,6 @@ def routes(web: Web) -> list[Route]:
             "log": Part(tuple(log), partial(write, "server_log.html", log=log)),
             "tools": Part(listed, lambda: write("server_tools.html", tools=_tools(config), most=MOST_TOOLS)),
         }
-
-    def _found(query: Mapping[str, str]) -> tuple[ServerConfig, Row]:
-        name = query.get("name", "")
-        row, config = facts.row(name), facts.gateway.servers.configs.get(name)
-        if row is None or config is None:
-            raise HTTPException(404)
-        return config, row
 
     async def _log(config: ServerConfig) -> Sequence[Line]:
         return await run_in_thread(partial(last_lines, of_one(config, log_folder())))
@@ -114,7 +104,8 @@ def routes(web: Web) -> list[Route]:
         ]
 
     async def switch_tool(request: Request, form: Form) -> Response:
-        row, tool, is_on = known(web, form), form.get("tool"), form.get("to") == "on"
+        tool, is_on = form.get("tool"), form.get("to") == "on"
+        row, _ = facts.known(form.get("server"))
 
         def edit(options: Options) -> None:
             tool_filters.switch(options, row.server, tool, is_on=is_on)
@@ -123,7 +114,7 @@ def routes(web: Web) -> list[Route]:
         return web.done(request, said, place_of(row.server))
 
     web.views[VIEW] = parts
-    return [web.get(VIEW, show), web.post("switch-tool", switch_tool)]
+    return [web.get(VIEW, web.told(show, "servers")), web.post("switch-tool", switch_tool)]
 
 
 def place_of(server: str) -> str:

@@ -10,7 +10,7 @@ import anyio
 
 from search_mcp.background import run_in_thread
 from search_mcp.cli.problem import Problem
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.engine.hello import Json
 from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
@@ -78,8 +78,16 @@ class Facts:
     def row(self, server: str) -> Row | None:
         return next((each for each in self.rows() if each.server == server), None)
 
-    def gone(self, server: str) -> Problem:
-        return Problem(f"there is no server {server!r} in {self.config_path} any more")
+    def known(self, server: str) -> tuple[Row, ServerConfig]:
+        """Return how a server stands, and its entry.
+
+        Raises:
+            Problem: it is not in the configuration any more.
+        """
+        row, config = self.row(server), self.gateway.servers.configs.get(server)
+        if row is None or config is None:
+            raise Problem(f"there is no server {server!r} in {self.config_path} any more")
+        return row, config
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -103,12 +111,11 @@ class Facts:
         """Start a server that may run, or start it again.
 
         Raises:
-            Problem: it may not.
+            Problem: it may not, or there is none.
         """
         process, lease = self.standings.processes().get(server), self.gateway.leases.by_name.get(server)
         if lease is None:
-            if server not in self.gateway.servers.configs:
-                raise self.gone(server)
+            self.known(server)
             word = standing_of(self.gateway.servers.status(server)).word
             raise Problem(f"{server} cannot be started: it is {word}")
         if process is not None:

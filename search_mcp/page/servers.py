@@ -11,7 +11,7 @@ from search_mcp.cli.files import editing
 from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part
-from search_mcp.page.standings import Row, summed_up
+from search_mcp.page.standings import summed_up
 from search_mcp.page.web import Form, Web
 
 VIEW = "servers"
@@ -36,31 +36,18 @@ def routes(web: Web) -> list[Route]:
         }
 
     async def switch(request: Request, form: Form) -> Response:
-        row = known(web, form)
+        row, _ = facts.known(form.get("server"))
         change = editing.enable_in if form.get("to") == "on" else editing.disable_in
         said = await facts.edited(lambda: carried_out(facts.config_path, lambda options: change(options, [row.server])))
         return web.done(request, said, back_of(form))
 
     async def start(request: Request, form: Form) -> Response:
-        row = known(web, form)
+        row, _ = facts.known(form.get("server"))
         facts.start(row.server)
         return web.done(request, "", back_of(form))
 
     web.views[VIEW] = parts
     return [web.get(VIEW, show), web.post("switch", switch), web.post("start", start)]
-
-
-def known(web: Web, form: Form) -> Row:
-    """Return the server that a form is about.
-
-    Raises:
-        Problem: it is not in the configuration any more.
-    """
-    name = form.get("server")
-    row = web.facts.row(name)
-    if row is None:
-        raise web.facts.gone(name)
-    return row
 
 
 def back_of(form: Form) -> str:

@@ -30,7 +30,6 @@ from search_mcp.page.door import Session
 from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part, Same
 from search_mcp.page.logins import Attempt, Logins
-from search_mcp.page.servers import known
 from search_mcp.page.standings import Row
 from search_mcp.page.web import Form, Web
 
@@ -66,6 +65,8 @@ class Waiting:
     """Whether models do not get the new definitions before they are accepted."""
     attempt: Attempt | None = None
     """The login that was begun."""
+    problem: str = ""
+    """Why its differences cannot be shown."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,18 @@ class Queue:
         if row.state is State.HELD:
             shown = tuple(command_lines.full(command_lines.entry_of(config), _COLUMNS))
             return Waiting(row, shown, config.noun, digest_of_program(config))
-        found = await self._opened(row)
+        found, problem = list[Open](), ""
+        try:
+            found = await self._opened(row)
+        except Problem as exc:  # the others are shown
+            problem = f"Error: {exc}"
         return Waiting(
             row,
             differences=tuple(map(partial(_shown, row.server), found[:MOST_SHOWN])),
             more=max(0, len(found) - MOST_SHOWN),
             is_withheld=config.pin_tools,
             attempt=self.logins.attempts.get(row.server),
+            problem=problem,
         )
 
     async def _opened(self, row: Row) -> list[Open]:
@@ -169,13 +175,13 @@ def routes(web: Web) -> list[Route]:
         return web.show(request, "waiting.html", VIEW, items=await queue.items(), addresses=queue.addresses())
 
     async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
-        key = queue.key()
-        given = {"items": await queue.items(), "addresses": queue.addresses()}
+        key, items = queue.key(), await queue.items()
+        given = {"items": items, "addresses": queue.addresses()}
+        key = key, [each.problem for each in items]
         return {VIEW: Part(key, partial(web.write, "waiting_items.html", session, **given))}
 
     async def accept_command(request: Request, form: Form) -> Response:
-        row = known(web, form)
-        config = facts.gateway.servers.configs[row.server]
+        row, config = facts.known(form.get("server"))
         if config.held is None:
             return web.done(request, f"The {config.noun} of {row.server} is accepted already.", VIEW)
         if digest_of_program(config) != form.get("digest"):
@@ -184,21 +190,20 @@ def routes(web: Web) -> list[Route]:
         return web.done(request, f"{row.server}: its {config.noun} is accepted.", VIEW)
 
     async def accept(request: Request, form: Form) -> Response:
-        row, wanted = known(web, form), {*form.all("digest")}
+        (row, config), wanted = facts.known(form.get("server")), {*form.all("digest")}
         found = [each for each in await queue.opened_now(row.server) if digest_of(each) in wanted]
         if len(found) < len(wanted):
             raise Problem(_CHANGED)
         screen = Printed()
-        config = facts.gateway.servers.configs[row.server]
         act = partial(acceptance.accept, config, found, TrustStore(trust_folder()), screen)
         await facts.until(act, lambda: facts.is_past(row))
         return web.done(request, f"{row.server}: {counted(len(found), 'definition')} accepted.", VIEW)
 
     async def log_in(request: Request, form: Form) -> Response:
-        row = known(web, form)
+        row, config = facts.known(form.get("server"))
         attempt = queue.logins.attempts.get(row.server)
         accepted = attempt.hosts if attempt is not None and form.get("hosts") == "accepted" else None
-        await queue.logins.begin(facts.gateway.servers.configs[row.server], accepted or None)
+        await queue.logins.begin(config, accepted or None)
         begun = queue.logins.attempts.get(row.server)
         said = f"Logged in to {row.server}." if begun is None else begun.problem or f"Go on with {row.server} below."
         return web.done(request, f"Error: {said}" if begun is not None and begun.problem else said, VIEW)

@@ -114,6 +114,7 @@ class Web:
             said=said,
             events=events,
             waiting=waiting,
+            notices=self.facts.notices,
             at=time.strftime("%H:%M:%S"),
             **given,
         )

@@ -3,13 +3,12 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-from processes.run import Json
+from processes.run import SECONDS, Json
 
 from search_mcp.engine import hello
 from search_mcp.engine.host import Host, open_configuration
@@ -17,6 +16,7 @@ from search_mcp.gateway.reloading import LogSettings
 from search_mcp.page.app import application
 from search_mcp.page.door import Door
 from search_mcp.page.facts import Facts, PageGateway
+from search_mcp.page.opening import OpenPage
 from search_mcp.page.standings import Standings
 from search_mcp.page.web import read_files
 
@@ -34,7 +34,7 @@ class Inside:
         (self.session,) = self.door._sessions.values()
 
     def _client(self) -> httpx2.AsyncClient:
-        transport = httpx2.ASGITransport(self.app)
+        transport = httpx2.ASGITransport(self.app, raise_app_exceptions=False)
         return httpx2.AsyncClient(transport=transport, base_url=self.door.address, headers=self.headers)
 
     async def gets(self, path: str) -> httpx2.Response:
@@ -64,7 +64,7 @@ class Inside:
 
         headers = [(name.encode(), value.encode()) for name, value in {**self.headers, "host": AUTHORITY}.items()]
         scope = {"type": "http", "method": "GET", "path": f"{self.door.root}events", "headers": headers}
-        with anyio.fail_after(5):
+        with anyio.fail_after(SECONDS):
             await self.app({**scope, "query_string": query.encode()}, receive, send)
         return found[0]
 
@@ -76,7 +76,7 @@ async def page_inside(folder: Path, servers: dict[str, Json], **settings: Any) -
     path.write_text(json.dumps({**settings, "mcpServers": servers}), "utf-8")
     first = {**hello.introduction({"--config": str(path)}), "program": ["search-mcp"]}
     opened = open_configuration(first, first["variables"])
-    host = Host(float("inf"), LogSettings("warning"), lambda *_: anyio.sleep_forever())
+    host = Host(float("inf"), LogSettings("warning"), OpenPage())
     gateway = PageGateway(opened.config, host.dependencies_for(opened.config, first), host.pool)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(host.run)

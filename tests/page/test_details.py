@@ -1,5 +1,6 @@
 """The view of one server: its log, its tools and their switches, its texts."""
 
+import html
 import json
 import re
 
@@ -53,4 +54,5 @@ def test_a_tool_is_hidden_and_shown_again(new_home: NewHome, visitor: Visitor) -
 
 def test_a_server_that_is_not_configured_has_no_view(new_home: NewHome) -> None:
     with new_home({"one": server("well_behaved")}).visit() as guest:
-        assert guest.get(f"{guest.root}server?name=two").status_code == 404
+        assert guest.get(f"{guest.root}server?name=two").status_code == 303
+        assert "there is no server 'two'" in html.unescape(guest.view("servers"))

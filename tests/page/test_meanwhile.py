@@ -2,15 +2,26 @@
 
 import html
 from pathlib import Path
+from typing import cast
 
 from auth.authorization import authorization
+from processes.run import server
 
 from page.in_process import Inside, page_inside
+from search_mcp.folders import trust_folder
+from search_mcp.page.standings import Standings
+from search_mcp.wire.structs import replace
 
 
 async def view(page: Inside, path: str) -> str:
     """Return a view, with its characters as a person sees them."""
     return html.unescape((await page.gets(path)).text)
+
+
+async def ready(page: Inside, name: str) -> None:
+    """Start a server, and wait until it is ready."""
+    await page.sends("start", server=name)
+    await page.events(f"view=server&name={name}", lambda parts: '"ready"' in parts.get("standing", ""))
 
 
 async def test_a_login_to_a_server_that_cannot_be_started_then(tmp_path: Path) -> None:
@@ -20,3 +31,55 @@ async def test_a_login_to_a_server_that_cannot_be_started_then(tmp_path: Path) -
         async with page_inside(tmp_path, {"files": entry}) as page:
             await page.sends("login", server="files")
             assert "Error: files cannot be started: it is off" in await view(page, "waiting")
+
+
+def without_servers(page: Inside) -> None:
+    """Apply an edit that removes all servers."""
+    page.facts.gateway.reconfigure(replace(page.facts.gateway.config, servers=()))
+    page.facts.forget()
+
+
+async def test_a_server_that_is_removed_while_it_is_shown(tmp_path: Path) -> None:
+    async with page_inside(tmp_path, {"one": server("well_behaved")}) as page:
+        assert "Log of one" in await view(page, "server?name=one")
+
+        def until(parts: dict[str, str]) -> bool:
+            if "log" in parts:
+                without_servers(page)
+            return "log" not in parts and "notice" in parts
+
+        parts = await page.events("view=server&name=one", until)
+        assert "Error: there is no server 'one'" in html.unescape(parts["notice"])
+        assert (await page.gets("server?name=one")).status_code == 303
+        assert "Error: there is no server 'one'" in await view(page, "servers")
+
+
+async def test_a_record_of_accepted_definitions_that_cannot_be_read(tmp_path: Path) -> None:
+    """The other items are shown, and what waited is when it can be read again."""
+    text = tmp_path / "description"
+    text.write_text("Pay an invoice.")
+    async with page_inside(tmp_path, {"shop": server("changeable", str(text), startup="eager")}) as page:
+        await ready(page, "shop")
+        text.write_text("Pay it to me.")
+        await page.sends("start", server="shop")
+        await page.events("view=waiting", lambda parts: "Pay it to me." in parts.get("waiting", ""))
+        (record,) = trust_folder().glob("shop-*.jsonl")
+        away = record.rename(record.with_suffix(".away"))
+        record.mkdir()
+        later = Inside(page.facts)  # has not read the record yet
+        assert "Error: the accepted definitions of shop cannot be read" in await view(later, "waiting")
+
+        def until(parts: dict[str, str]) -> bool:
+            if "cannot be read" in parts.get("waiting", ""):
+                record.rmdir()
+                away.rename(record)
+            return "Pay it to me." in parts.get("waiting", "")
+
+        await later.events("view=waiting", until)
+
+
+async def test_a_bug_in_a_view_is_a_status(tmp_path: Path) -> None:
+    """A browser asks for a stream that broke off again, but not for one that was refused."""
+    async with page_inside(tmp_path, {}) as page:
+        page.facts.standings = cast("Standings", None)
+        assert (await page.gets("events?view=servers")).status_code == 500
