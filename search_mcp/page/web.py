@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -72,8 +72,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"moment": moment, "query": urlencode}
+    found.filters |= {"moment": moment, "query": urlencode, "exact": exact}
     return found
+
+
+def exact(value: object) -> Markup:
+    """Escape what a browser sends back or follows: it comes back as it is, not with its characters made visible."""
+    return Markup(str(escape(value)).replace("\r", "&#13;"))  # a browser reads a bare one as a newline
 
 
 def moment(time_in_iso: str) -> Markup:

@@ -298,7 +298,7 @@ def test_a_wrong_text_is_told_above_what_was_written(reader: Guest, text: str, n
     answer = shows(reader, text, name)
     assert answer.status_code == 400
     assert problem in text_of(answer)
-    assert f">{html.escape(text, quote=True).replace('&#x27;', '&#39;').replace('&quot;', '&#34;')}</textarea>" in (
+    assert f"\n{html.escape(text, quote=True).replace('&#x27;', '&#39;').replace('&quot;', '&#34;')}</textarea>" in (
         answer.text
     )
     assert f'value="{name}"' in answer.text
