@@ -95,7 +95,13 @@ class Queue:
 
     async def items(self) -> list[Waiting]:
         """Return what waits, in the order of the configuration."""
-        return [await self._item(row) for row in self._facts.rows() if row.is_waiting]
+        rows, servers = self._facts.rows(), self._facts.gateway.servers
+        # Each item is awaited, and an edit may remove the server of a later one.
+        return [
+            await self._item(row, servers.configs[row.server])
+            for row in rows
+            if row.is_waiting and row.server in servers.configs
+        ]
 
     def addresses(self) -> list[Address]:
         """Return the addresses that wait, by client."""
@@ -123,8 +129,7 @@ class Queue:
         pages = self._facts.gateway.servers.catalog.pages
         return tuple(Same(pages.get((server, kind))) for kind in (Kind.TOOLS, Kind.PROMPTS))
 
-    async def _item(self, row: Row) -> Waiting:
-        config = self._facts.gateway.servers.configs[row.server]
+    async def _item(self, row: Row, config: ServerConfig) -> Waiting:
         if row.state is State.HELD:
             shown = tuple(command_lines.full(command_lines.entry_of(config), _COLUMNS))
             return Waiting(row, shown, config.noun, digest_of_program(config))
@@ -159,10 +164,10 @@ class Queue:
         Raises:
             Problem: the record of accepted definitions cannot be read.
         """
-        process = self._facts.standings.processes().get(server)
-        read = process.supervisor.opened if process is not None else self._facts.gateway.leases.by_name[server].opened
+        process, lease = self._facts.standings.processes().get(server), self._facts.gateway.leases.by_name.get(server)
+        known = process.supervisor if process is not None else lease
         try:
-            return await run_in_thread(read)
+            return await run_in_thread(known.opened) if known is not None else []
         except OSError as exc:
             raise Problem(f"the accepted definitions of {server} cannot be read ({exc.strerror or exc})") from exc
 

@@ -1,9 +1,12 @@
 """What changes or fails while the page is used: a sentence tells it, and the page goes on."""
 
+import dataclasses
 import html
+import math
 from pathlib import Path
 from typing import cast
 
+import pytest
 from auth.authorization import authorization
 from processes.run import server
 
@@ -76,6 +79,19 @@ async def test_a_record_of_accepted_definitions_that_cannot_be_read(tmp_path: Pa
             return "Pay it to me." in parts.get("waiting", "")
 
         await later.events("view=waiting", until)
+
+
+@pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "switched off"])
+async def test_a_server_that_waits_is_edited_while_that_is_looked_at(tmp_path: Path, *, is_removed: bool) -> None:
+    async with page_inside(tmp_path, {"one": server("well_behaved")}) as page:
+        (row,) = page.facts.rows()
+        page.facts._rows = math.inf, [dataclasses.replace(row, differences=1)]  # those of a moment ago
+        gateway = page.facts.gateway
+        servers = () if is_removed else (replace(gateway.config.servers[0], enabled=False),)
+        gateway.reconfigure(replace(gateway.config, servers=servers))
+        assert (await page.gets("waiting")).status_code == 200
+        await page.sends("accept", server="one", digest="0")
+        assert "Error: " in await view(page, "waiting")
 
 
 async def test_a_bug_in_a_view_is_a_status(tmp_path: Path) -> None:
