@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -34,9 +34,12 @@ EFFECT_SECONDS = 1.0
 class PageGateway(Gateway):
     """The gateway of the page: it starts nothing by itself."""
 
-    looked = anyio.Event()
-    """Is set when the configuration file was read again."""
     config: Config
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        self.looked = anyio.Event()
+        """Is set when the configuration file was read again."""
+        super().__init__(*given, **more)
 
     def reconfigure(self, config: Config) -> None:
         self.config = config

@@ -12,6 +12,7 @@ from processes.run import server
 
 from page.in_process import Inside, page_inside
 from search_mcp.folders import trust_folder
+from search_mcp.page.facts import PageGateway
 from search_mcp.page.standings import Standings
 from search_mcp.wire.structs import replace
 
@@ -99,3 +100,11 @@ async def test_a_bug_in_a_view_is_a_status(tmp_path: Path) -> None:
     async with page_inside(tmp_path, {}) as page:
         page.facts.standings = cast("Standings", None)
         assert (await page.gets("events?view=servers")).status_code == 500
+
+
+async def test_an_edit_is_waited_for_in_one_configuration_only(tmp_path: Path) -> None:
+    async with page_inside(tmp_path, {}) as page:
+        gateway, host = page.facts.gateway, page.facts.host
+        other = PageGateway(gateway.config, host.dependencies_for(gateway.config, page.facts.first), host.pool)
+        gateway.note_broken_edit(None)
+        assert not other.looked.is_set()
