@@ -80,9 +80,12 @@ def _show_alone(first: Json, screen: Terminal, *, no_open: bool) -> int:
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdin, process.stdout, contextlib.suppress(KeyboardInterrupt):
-        process.stdin.write(hello.encode(first))
-        process.stdin.flush()
-        answer = hello.decode(process.stdout.readline() or b"{}")
+        with contextlib.suppress(OSError):  # it has ended
+            process.stdin.write(hello.encode(first))
+        line = process.stdout.readline()
+        if not line:
+            raise Problem(f"the page cannot be opened: its process ended with code {process.wait()}")
+        answer = hello.decode(line)
         if "alone" in answer:
             raise Problem(f"the page cannot be opened: {answer['alone']}")
         _tell(answer, screen, no_open=no_open)

@@ -109,7 +109,7 @@ def start_page() -> "subprocess.Popen[bytes]":
         OSError: it cannot be started.
     """
     command = [sys.executable, "-P", "-c", _PAGE_PROGRAM, _PACKAGE]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
 
 def start_own(arguments: Sequence[str]) -> tuple[FileIO, FileIO]:

@@ -40,3 +40,13 @@ def test_a_configuration_that_cannot_be_read_is_told(new_home: NewHome) -> None:
     done = home.types("ui", "--no-open")
     assert done.returncode == 2
     assert "mcpServers" in done.stderr
+
+
+def test_the_end_of_the_process_before_the_page_is_open_is_told(new_home: NewHome) -> None:
+    home = new_home({"one": server("well_behaved")}, engine="own")
+    with (home.folder / "delays" / "sitecustomize.py").open("a") as file:
+        file.write("import os, sys\nif any('run_page' in each for each in sys.orig_argv): os._exit(3)\n")
+    done = home.types("ui", "--no-open")
+    assert done.returncode == 1
+    assert "the page cannot be opened: its process ended with code 3" in done.stderr
+    assert "Traceback" not in done.stderr
