@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from search_mcp.background import run_in_thread
+from search_mcp.engine.exhaustion import end_if_exhausted
 from search_mcp.engine.hello import Json
 from search_mcp.engine.host import Host, Opened, cached, open_configuration
 from search_mcp.fronts.asgi import AsgiHost, listening_at
@@ -92,7 +93,8 @@ class Page:
     async def _guarded(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await run()
-        except Exception:  # a bug of the page must not end the clients' sessions
+        except Exception as exc:  # a bug of the page must not end the clients' sessions
+            end_if_exhausted(exc)
             log.exception("! bug in the page; `search-mcp ui` opens it again")
         finally:
             self._door = None

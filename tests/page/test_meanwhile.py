@@ -3,16 +3,20 @@
 import dataclasses
 import html
 import math
+import os
 from pathlib import Path
 from typing import cast
 
 import pytest
+from anyio.abc import TaskGroup
 from auth.authorization import authorization
 from processes.run import server
 
 from page.in_process import Inside, page_inside
+from search_mcp.engine.host import Host
 from search_mcp.folders import trust_folder
 from search_mcp.page.facts import PageGateway
+from search_mcp.page.page import Page
 from search_mcp.page.standings import Standings
 from search_mcp.wire.structs import replace
 
@@ -108,3 +112,15 @@ async def test_an_edit_is_waited_for_in_one_configuration_only(tmp_path: Path) -
         other = PageGateway(gateway.config, host.dependencies_for(gateway.config, page.facts.first), host.pool)
         gateway.note_broken_edit(None)
         assert not other.looked.is_set()
+
+
+async def test_a_page_without_memory_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As everything else that an engine does: its clients start another one."""
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+
+    async def run() -> None:
+        raise MemoryError
+
+    await Page(cast("Host", None), {}, cast("TaskGroup", None))._guarded(run)
+    assert codes == [1]
