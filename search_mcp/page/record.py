@@ -175,10 +175,11 @@ def _bars(found: Report, days: int) -> list[Bar]:
 
 def _stamp_of(path: Path) -> _Stamp:
     """Return a value that differs whenever the record or the day does; may block."""
-    return datetime.date.today(), _state(path), _state(path.with_name(f"{path.name}-wal"))
+    return datetime.date.today(), state_of(path), state_of(path.with_name(f"{path.name}-wal"))
 
 
-def _state(path: Path) -> object:
+def state_of(path: Path) -> object:
+    """Return a value that differs whenever a file does; may block."""
     try:
         status = path.stat()
     except OSError:  # there is none

@@ -1,13 +1,11 @@
 """Requests and responses of the page: sessions, forms, templates, and the headers of every response."""
 
 import hmac
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -201,8 +199,3 @@ def session_of(request: Request) -> Session:
     session = request.state.session
     assert isinstance(session, Session)
     return session
-
-
-def as_json_text(value: Any) -> str:
-    """Write a value as indented JSON for a person."""
-    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -4,6 +4,7 @@ import dataclasses
 import html
 import math
 import os
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -13,8 +14,11 @@ from auth.authorization import authorization
 from processes.run import server
 
 from page.in_process import Inside, page_inside
+from search_mcp.backends.process.stderr_log import file_name
+from search_mcp.config.schema import ServerConfig
 from search_mcp.engine.host import Host
 from search_mcp.folders import trust_folder
+from search_mcp.page.details import MOST_TOOLS, read_log
 from search_mcp.page.facts import PageGateway
 from search_mcp.page.page import Page
 from search_mcp.page.standings import Standings
@@ -124,3 +128,26 @@ async def test_a_page_without_memory_ends_its_process(monkeypatch: pytest.Monkey
 
     await Page(cast("Host", None), {}, cast("TaskGroup", None))._guarded(run)
     assert codes == [1]
+
+
+async def test_a_server_with_very_many_tools(tmp_path: Path) -> None:
+    """A view of all of them would hold up every client of the engine."""
+    names = [f"tool-{number}=Does." for number in range(MOST_TOOLS + 7)]
+    async with page_inside(tmp_path, {"one": server("has_tools", *names, startup="eager")}) as page:
+        await ready(page, "one")
+        await page.events("view=server&name=one", lambda parts: "7 more are not shown." in parts.get("tools", ""))
+        shown = await view(page, "server?name=one")
+        assert shown.count('role="switch"') == 1 + MOST_TOOLS
+        assert '"type": "object"' in shown
+
+
+def test_a_log_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    """A view asks five times a second."""
+    config = ServerConfig(name="one", command=sys.executable)
+    path = tmp_path / file_name("one")
+    assert read_log(config, tmp_path, None).lines == ()
+    path.write_text("first\n")
+    first = read_log(config, tmp_path, None)
+    assert read_log(config, tmp_path, first) is first
+    path.write_text("first\nsecond\n")
+    assert [each.text for each in read_log(config, tmp_path, first).lines] == ["first", "second"]
