@@ -40,11 +40,11 @@ def routes(web: Web) -> list[Route]:
     async def remove(request: Request, form: Form) -> Response:
         name = form.get("server")
 
-        def act(options: Options) -> None:
-            if _digest(_entry(facts.config_path, name)) != form.get("digest"):
+        def look(entry: object) -> None:
+            if _digest(entry) != form.get("digest"):
                 raise Problem(*_DIFFERENT)
-            editing.remove_from(options, [name])
 
+        act = partial(editing.remove_from, names=[name], look=look)
         said = await facts.edited(partial(carried_out, facts.config_path, act))
         return web.done(request, said, VIEW)
 

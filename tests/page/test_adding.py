@@ -416,7 +416,7 @@ def test_a_server_is_removed_after_it_was_shown(home: PageHome, guest: Guest) ->
     assert "so nothing was removed" in text_of(guest.get(f"{guest.root}servers"))
     assert "one" in entries(home)
     guest.sends("remove", **fields(guest.get(f"{guest.root}remove?server=one")))
-    assert f"Removed one in {home.config}." in text_of(guest.get(f"{guest.root}servers"))
+    assert f"Removed one from {home.config}." in text_of(guest.get(f"{guest.root}servers"))
     assert entries(home) == {}
 
 

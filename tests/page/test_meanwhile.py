@@ -15,9 +15,14 @@ from processes.run import server
 
 from page.in_process import Inside, page_inside
 from search_mcp.backends.process.stderr_log import file_name
+from search_mcp.cli.files import editing
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import ServerConfig
 from search_mcp.engine.host import Host
-from search_mcp.folders import trust_folder
+from search_mcp.files import locked
+from search_mcp.folders import state_folder, trust_folder
+from search_mcp.page.commands import Printed
 from search_mcp.page.details import MOST_TOOLS, read_log
 from search_mcp.page.facts import PageGateway
 from search_mcp.page.page import Page
@@ -151,3 +156,19 @@ def test_a_log_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     assert read_log(config, tmp_path, first) is first
     path.write_text("first\nsecond\n")
     assert [each.text for each in read_log(config, tmp_path, first).lines] == ["first", "second"]
+
+
+def test_an_entry_is_compared_while_nothing_else_edits_the_file(tmp_path: Path) -> None:
+    """An edit between the comparison and the removal would be lost."""
+    path = tmp_path / "servers.json"
+    path.write_text('{"mcpServers": {"one": {"command": "x"}}}')
+
+    def look(entry: object) -> None:
+        assert entry == {"command": "x"}
+        with pytest.raises(TimeoutError), locked(state_folder() / "edits.lock", 0.0):
+            pass
+        raise Problem("keep it")
+
+    with pytest.raises(Problem, match="keep it"):
+        editing.remove_from(Options(screen=Printed(), config=str(path)), ["one"], look)
+    assert "one" in path.read_text()

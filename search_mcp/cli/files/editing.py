@@ -48,9 +48,17 @@ def disable(options: Options, names: _Names) -> int:
     return disable_in(options, names)
 
 
-def remove_from(options: Options, names: Sequence[str]) -> int:
-    """Remove servers from the config file of the options, and the secrets that `add` stored for them."""
-    return _edit(options, names, lambda own, name: own.drop((ROOT, name)), "remove")
+def remove_from(options: Options, names: Sequence[str], look: Callable[[object], object] = lambda _entry: None) -> int:
+    """Remove servers from the config file of the options, and the secrets that `add` stored for them.
+
+    `look` is given each entry while no other command edits, and may raise what keeps it there.
+    """
+
+    def change(own: Document, name: str) -> Document:
+        look(own.members((ROOT,))[name])
+        return own.drop((ROOT, name))
+
+    return _edit(options, names, change, "remove")
 
 
 def enable_in(options: Options, names: Sequence[str]) -> int:
@@ -66,7 +74,7 @@ def disable_in(options: Options, names: Sequence[str]) -> int:
 @in_turn()
 def _edit(options: Options, names: Sequence[str], change: Callable[[Document, str], Document], verb: str) -> int:
     screen, file = options.screen, own_file(options)
-    listed = ", ".join(dict.fromkeys(names))
+    listed, place = ", ".join(dict.fromkeys(names)), f"{'from' if verb == 'remove' else 'in'} {file.path}"
     present = file.document.members((ROOT,))
     changed = file.document
     for name in dict.fromkeys(names):
@@ -79,9 +87,9 @@ def _edit(options: Options, names: Sequence[str], change: Callable[[Document, st
     if changed == file.document:
         screen.text(f"{listed} {'is' if len({*names}) == 1 else 'are'} already {verb}d.")
     elif options.dry_run:
-        screen.text(f"Would {verb} {listed} in {file.path}.")
+        screen.text(f"Would {verb} {listed} {place}.")
     else:
-        screen.text(f"{verb.capitalize()}d {listed} in {file.path}.")
+        screen.text(f"{verb.capitalize()}d {listed} {place}.")
         tell_of_bridges(bridged(file.document, changed), screen)
         left = changed.members((ROOT,))
         removed = {name: entry for name, entry in present.items() if name not in left}
