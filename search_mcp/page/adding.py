@@ -4,7 +4,6 @@ Decides that nothing is started before it was shown, and that exactly what was s
 from step to step in the forms, and with it a digest of what was made of it.
 """
 
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -27,7 +26,8 @@ from search_mcp.model.errors import ConfigError
 from search_mcp.page import pasted, removing, trials
 from search_mcp.page.commands import Printed, carried_out
 from search_mcp.page.details import MOST_TOOLS
-from search_mcp.page.web import Form, Web, no_parts
+from search_mcp.page.live import until_gone
+from search_mcp.page.web import Form, Web, digest, no_parts
 
 VIEW = "add"
 _COLUMNS = 90
@@ -90,7 +90,7 @@ def routes(web: Web) -> list[Route]:
         given = await given_of(form, shown)
         config = await run_in_thread(partial(trials.with_new, facts, shown))
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
+            tasks.start_soon(until_gone, request.receive, tasks.cancel_scope)
             found = await trials.tried(facts, config)
             tasks.cancel_scope.cancel()
             return web.show(request, "add_tried.html", VIEW, trials=found, most=MOST_TOOLS, **given)
@@ -111,13 +111,6 @@ def routes(web: Web) -> list[Route]:
         *(web.get(VIEW + path, restart) for path in steps if path),  # a step that a browser loads again
         *removing.routes(web),
     ]
-
-
-async def _cancel_when_left(request: Request, scope: anyio.CancelScope) -> None:
-    """Give a trial up when its browser goes to another view, or is closed."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
 
 
 def _given(search_path: str | None, form: Form, planned: Addition) -> dict[str, Any]:
@@ -145,7 +138,7 @@ def digest_of(planned: Addition) -> str:
     """Return a digest of what is added, as it was shown."""
     before = planned.file.document.members((ROOT,))
     shown = [(each.result, each.name, _entry(planned, each), before.get(each.name)) for each in planned.merged]
-    return hashlib.sha256(repr(shown).encode()).hexdigest()
+    return digest(shown)
 
 
 def _entry(planned: Addition, each: Merged) -> Mapping[str, Any]:

@@ -3,7 +3,6 @@
 Decides that exactly the shown edit is made: a form has a digest of the files before and after it.
 """
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +26,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import installation
 from search_mcp.clients.known import Client
 from search_mcp.page.commands import Printed, carried_out
-from search_mcp.page.web import Form, Web
+from search_mcp.page.web import Form, Web, digest
 
 VIEW = "clients"
 _DIFFERENT = "the files are different from what was shown, so nothing was changed", "look at it again"
@@ -183,8 +182,8 @@ def _differences(done: Iterable[Done]) -> tuple[tuple[Done, str], ...]:
     return tuple((each, each.difference()) for each in done)
 
 
-def _refuse_other(digest: str, form: Form) -> None:
-    if digest != form.get("digest"):
+def _refuse_other(found: str, form: Form) -> None:
+    if found != form.get("digest"):
         raise Problem(*_DIFFERENT)
 
 
@@ -195,4 +194,4 @@ def _digest_of(planned: Registration) -> str:
 def _digest(done: Iterable[Done], *own: str) -> str:
     """Return a digest of edits, as they were shown: of the files before and after them."""
     edits = [(str(each.file.path), each.file.document.text, each.changed.text) for each in done]
-    return hashlib.sha256(repr([own, edits]).encode()).hexdigest()
+    return digest((own, edits))

@@ -7,7 +7,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SESSION_SECONDS = 12 * 3600
 """Time that a browser stays let in."""
@@ -21,6 +21,13 @@ _OTHER_SITES = ("cross-site", "same-site")
 """Values of `Sec-Fetch-Site`; a site has any port, so another program on 127.0.0.1 is `same-site`."""
 
 
+class Said(NamedTuple):
+    """What came of a change."""
+
+    text: str
+    is_wrong: bool = False
+
+
 @dataclass(eq=False)
 class Session:
     """A browser that was let in."""
@@ -28,7 +35,7 @@ class Session:
     ends: float
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_FORM_BYTES))
     """Is in every form of this session and in no other page; a form without it is refused."""
-    said: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
     """What came of the last changes; shown once."""
 
 

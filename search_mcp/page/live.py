@@ -105,13 +105,14 @@ class _Stream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events), anyio.create_task_group() as tasks:
             with self._streams.running(self._browser, tasks.cancel_scope):
-                tasks.start_soon(_end_when_gone, receive, tasks.cancel_scope)
+                tasks.start_soon(until_gone, receive, tasks.cancel_scope)
                 await self.stream_response(send)
         with anyio.move_on_after(END_SECONDS):  # a browser that reads nothing does not read the end
             await send({"type": "http.response.body", "body": _END})
 
 
-async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+async def until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel a scope when the browser closes its request, goes to another view, or is closed."""
     while (await receive())["type"] != "http.disconnect":
         """What a browser sends with its request means nothing."""
     scope.cancel()

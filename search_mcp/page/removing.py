@@ -3,7 +3,6 @@
 Decides that only an entry that is as it was shown is removed.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -22,7 +21,7 @@ from search_mcp.cli.problem import Problem
 from search_mcp.clients import difference
 from search_mcp.clients.merging import ROOT
 from search_mcp.page.commands import Printed, carried_out
-from search_mcp.page.web import Form, Web
+from search_mcp.page.web import Form, Web, digest
 
 VIEW = "servers"
 _DIFFERENT = "it is different from what was shown, so nothing was removed", "look at it again"
@@ -41,7 +40,7 @@ def routes(web: Web) -> list[Route]:
         name = form.get("server")
 
         def look(entry: object) -> None:
-            if _digest(entry) != form.get("digest"):
+            if digest(entry) != form.get("digest"):
                 raise Problem(*_DIFFERENT)
 
         act = partial(editing.remove_from, names=[name], look=look)
@@ -63,7 +62,7 @@ def snippet(config: Path, name: str) -> str:
 def _shown(config: Path, name: str) -> Mapping[str, Any]:
     file, entry = own_file(Options(screen=Printed(), config=str(config))), _entry(config, name)
     lines = difference.unified(file.document, file.document.drop((ROOT, name)))
-    return {"digest": _digest(entry), "difference_of_file": lines}
+    return {"digest": digest(entry), "difference_of_file": lines}
 
 
 def _entry(config: Path, name: str) -> object:
@@ -71,7 +70,3 @@ def _entry(config: Path, name: str) -> object:
     if name not in servers:
         raise Problem(f"there is no server {name!r} in {config}")
     return servers[name]
-
-
-def _digest(entry: object) -> str:
-    return hashlib.sha256(repr(entry).encode()).hexdigest()

@@ -16,6 +16,7 @@ from search_mcp.cli.tools.results import NO_CONTENT, Content, ToolResult, read_r
 from search_mcp.gateway.person import Person
 from search_mcp.model.calls import Call, Outcome, Question
 from search_mcp.model.visible import wholly_visible
+from search_mcp.page.live import until_gone
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.structs import Raw
@@ -67,13 +68,7 @@ async def answered(
     """
     with anyio.move_on_after(most_seconds) as limit:
         async with anyio.create_task_group() as tasks:
-
-            async def leave() -> None:
-                while (await request.receive())["type"] != "http.disconnect":
-                    pass
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(leave)
+            tasks.start_soon(until_gone, request.receive, tasks.cancel_scope)
             outcome = await work()
             tasks.cancel_scope.cancel()
             return outcome

@@ -3,7 +3,6 @@
 Decides that exactly what was shown is accepted: a form has digests of it, and what is different now is shown again.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +30,7 @@ from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part, Same
 from search_mcp.page.logins import Attempt, Logins
 from search_mcp.page.standings import Row
-from search_mcp.page.web import Form, Web
+from search_mcp.page.web import Form, Web, digest
 
 VIEW = "waiting"
 MOST_SHOWN = 100
@@ -82,7 +81,7 @@ class Address:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        return digest(self)
 
 
 class Queue:
@@ -210,8 +209,10 @@ def routes(web: Web) -> list[Route]:
         accepted = attempt.hosts if attempt is not None and form.get("hosts") == "accepted" else None
         await queue.logins.begin(config, accepted or None)
         begun = queue.logins.attempts.get(row.server)
-        said = f"Logged in to {row.server}." if begun is None else begun.problem or f"Go on with {row.server} below."
-        return web.done(request, f"Error: {said}" if begun is not None and begun.problem else said, VIEW)
+        if begun is not None and begun.problem:
+            return web.failed(request, begun.problem, VIEW)
+        said = f"Logged in to {row.server}." if begun is None else f"Go on with {row.server} below."
+        return web.done(request, said, VIEW)
 
     async def cancel_login(request: Request, form: Form) -> Response:
         queue.logins.cancel(form.get("server"))
@@ -244,10 +245,9 @@ def _shown(server: str, each: Open) -> Difference:
 
 
 def digest_of(each: Open) -> str:
-    """Return a digest of a difference, as it was shown."""
-    return hashlib.sha256(repr((each.section, each.name, each.before, each.now)).encode()).hexdigest()
+    return digest((each.section, each.name, each.before, each.now))
 
 
 def digest_of_program(config: ServerConfig) -> str:
-    """Return a digest of a command with the texts about it, as they were shown."""
-    return hashlib.sha256(config.program + b"\n" + identity.texts(config)).hexdigest()
+    """Return a digest of a command with the texts about it."""
+    return digest((config.program, identity.texts(config)))

@@ -1,5 +1,6 @@
 """Requests and responses of the page: sessions, forms, templates, and the headers of every response."""
 
+import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +19,7 @@ from starlette.routing import Route
 from search_mcp.cli.problem import Problem
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import wholly_visible
-from search_mcp.page.door import Door, Session
+from search_mcp.page.door import Door, Said, Session
 from search_mcp.page.facts import Facts
 from search_mcp.page.live import Part
 
@@ -125,9 +126,15 @@ class Web:
 
     def done(self, request: Request, said: str, back: str) -> Response:
         """Answer a form: go to a view, which shows what came of it, if that is said."""
+        return self._answered(request, [Said(said)] if said else [], back)
+
+    def failed(self, request: Request, problem: str, back: str) -> Response:
+        """Answer in the same way that nothing came of it."""
+        return self._answered(request, [Said(problem, is_wrong=True)], back)
+
+    def _answered(self, request: Request, said: list[Said], back: str) -> Response:
         self.facts.forget()
-        if said:
-            session_of(request).said.append(said)
+        session_of(request).said += said
         return RedirectResponse(self.door.root + back, 303)
 
     def get(self, path: str, act: Handler) -> Route:
@@ -140,7 +147,7 @@ class Web:
             try:
                 return await act(request)
             except (Problem, ConfigError) as exc:
-                return self.done(request, f"Error: {exc}", back)
+                return self.failed(request, str(exc), back)
 
         return checked
 
@@ -155,7 +162,7 @@ class Web:
             try:
                 return await act(request, form)
             except (Problem, ConfigError) as exc:
-                return self.done(request, f"Error: {exc}", form.get("back") or "servers")
+                return self.failed(request, str(exc), form.back)
 
         return Route(self.door.root + path, checked, methods=["POST"])
 
@@ -169,6 +176,11 @@ class Form:
     def get(self, name: str) -> str:
         """Return the last value of a field, empty if there is none."""
         return next((value for key, value in reversed(self.fields) if key == name), "")
+
+    @property
+    def back(self) -> str:
+        """The view with the form; a path after the root of the page, so never another site."""
+        return self.get("back") or "servers"
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.fields if key == name]
@@ -193,6 +205,11 @@ async def read_form(request: Request) -> Form:
     except ValueError as exc:
         raise HTTPException(400) from exc
     return Form(tuple((name, value.replace("\r\n", "\n")) for name, value in fields))
+
+
+def digest(shown: object) -> str:
+    """Return a digest of what is shown, for the form that accepts exactly that."""
+    return hashlib.sha256(repr(shown).encode()).hexdigest()
 
 
 def session_of(request: Request) -> Session:

@@ -172,3 +172,11 @@ def test_an_entry_is_compared_while_nothing_else_edits_the_file(tmp_path: Path) 
     with pytest.raises(Problem, match="keep it"):
         editing.remove_from(Options(screen=Printed(), config=str(path)), ["one"], look)
     assert "one" in path.read_text()
+
+
+async def test_a_message_is_an_error_by_its_kind(tmp_path: Path) -> None:
+    async with page_inside(tmp_path, {"Error": server("well_behaved")}) as page:
+        await page.sends("accept", server="Error", back="waiting")
+        assert '<pre class="said">Error: 0 definitions accepted.</pre>' in await view(page, "waiting")
+        await page.sends("accept", server="Error", digest="0", back="waiting")
+        assert '<pre class="said wrong">Error: It is different from what was shown' in await view(page, "waiting")
