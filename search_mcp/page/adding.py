@@ -103,10 +103,9 @@ def routes(web: Web) -> list[Route]:
     async def restart(_request: Request) -> Response:
         return RedirectResponse(web.door.root + VIEW, 303)
 
-    web.views[VIEW] = no_parts
     steps = {"": show, "/try": try_, "/keep": keep, "/change": change}
     return [
-        web.get(VIEW, web.told(begin, "servers")),
+        web.view(VIEW, begin, no_parts),
         *(web.post(VIEW + path, told(act)) for path, act in steps.items()),
         *(web.get(VIEW + path, restart) for path in steps if path),  # a step that a browser loads again
         *removing.routes(web),

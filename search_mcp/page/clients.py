@@ -87,8 +87,7 @@ def routes(web: Web) -> list[Route]:
         found = await run_in_thread(partial(_cost_of, facts.config_path, client))
         return web.show(request, "client.html", VIEW, client=client, cost=found, headline=headline(found), modes=MODES)
 
-    web.views[VIEW] = parts
-    return [web.get(VIEW, overview), web.get("client", web.told(details, VIEW)), *connecting.routes(web)]
+    return [web.view(VIEW, overview, parts), web.view("client", details, back=VIEW), *connecting.routes(web)]
 
 
 def _connected(facts: Facts) -> list[Connected]:

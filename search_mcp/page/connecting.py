@@ -113,9 +113,9 @@ def routes(web: Web) -> list[Route]:
         return web.done(request, await run_in_thread(partial(carried_out, facts.config_path, act)), VIEW)
 
     return [
-        web.get("connect", web.told(show_connecting, VIEW)),
+        web.view("connect", show_connecting, back=VIEW),
         web.post("connect", connect),
-        web.get("disconnect", web.told(show_disconnecting, VIEW)),
+        web.view("disconnect", show_disconnecting, back=VIEW),
         web.post("disconnect", disconnect),
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -23,7 +23,7 @@ from search_mcp.model.servers import Entry
 from search_mcp.page import tool_filters
 from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
-from search_mcp.page.live import Part, Same
+from search_mcp.page.live import Kept, Part, Same
 from search_mcp.page.record import state_of
 from search_mcp.page.web import Form, Web
 from search_mcp.wire import payload
@@ -51,30 +51,17 @@ class Tool:
     """`new` or `changed` if it is not accepted, else empty."""
 
 
-@dataclass(frozen=True)
-class Tools:
+class Tools(NamedTuple):
     """The first tools of a server; `more` are not shown."""
 
-    key: object
-    """Is different whenever they are."""
     shown: Sequence[Tool]
     more: int
-
-
-@dataclass(frozen=True)
-class Log:
-    """The last lines of a server's log, and the state of its file."""
-
-    config: ServerConfig
-    state: object
-    lines: tuple[Line, ...]
 
 
 def routes(web: Web) -> list[Route]:
     """Return the routes of this view."""
     facts = web.facts
-    logs: dict[str, Log] = {}
-    lists: dict[str, Tools] = {}
+    logs, lists = Kept(), Kept()
 
     async def show(request: Request) -> Response:
         row, config = facts.known(request.query_params.get("name", ""))
@@ -88,7 +75,7 @@ def routes(web: Web) -> list[Route]:
             VIEW,
             row=row,
             has_log=config.remote is None,
-            log=(await log_of(config)).lines,
+            log=await log_of(config, logs),
             tools=await tools_of(config),
             program=[*command_lines.full(command_lines.entry_of(config), _COLUMNS)],
             instructions=capabilities.instructions if capabilities is not None else "",
@@ -98,29 +85,23 @@ def routes(web: Web) -> list[Route]:
 
     async def parts(query: Mapping[str, str], session: Session) -> dict[str, Part]:
         row, config = facts.known(query.get("name", ""))
-        log, tools = (await log_of(config)).lines, await tools_of(config)
+        log, tools = await log_of(config, logs), await tools_of(config)
         write = partial(web.write, session=session, row=row, back=place_of(config.name))
         return {
             "standing": Part(row, partial(write, "server_standing.html")),
-            "log": Part(log, partial(write, "server_log.html", log=log)),
-            "tools": Part(tools.key, partial(write, "server_tools.html", tools=tools)),
+            "log": Part(Same(log), partial(write, "server_log.html", log=log)),
+            "tools": Part(Same(tools), partial(write, "server_tools.html", tools=tools)),
         }
 
-    async def log_of(config: ServerConfig) -> Log:
-        known = logs.get(config.name)
-        found = logs[config.name] = await run_in_thread(partial(read_log, config, log_folder(), known))
-        return found
-
     async def tools_of(config: ServerConfig) -> Tools:
-        catalog = facts.gateway.servers.catalog
-        known, key = lists.get(config.name), (Same(config), Same(catalog.pages.get((config.name, Kind.TOOLS))))
-        if known is not None and known.key == key:
-            return known
-        entries = [entry for entry, _ in catalog.entries(config.name, Kind.TOOLS)] if config.may_run else []
-        changed, new = catalog.changed(config.name), catalog.new(config.name)
-        described = partial(_described, config, entries[:MOST_TOOLS], changed, new)
-        found = lists[config.name] = Tools(key, await run_in_thread(described), len(entries[MOST_TOOLS:]))
-        return found
+        catalog, name = facts.gateway.servers.catalog, config.name
+
+        async def describe() -> Tools:
+            entries = [entry for entry, _ in catalog.entries(name, Kind.TOOLS)] if config.may_run else []
+            act = partial(_described, config, entries[:MOST_TOOLS], catalog.changed(name), catalog.new(name))
+            return Tools(await run_in_thread(act), len(entries[MOST_TOOLS:]))
+
+        return await lists.get(name, (Same(config), Same(catalog.pages.get((name, Kind.TOOLS)))), describe)
 
     async def switch_tool(request: Request, form: Form) -> Response:
         tool, is_on = form.get("tool"), form.get("to") == "on"
@@ -132,8 +113,7 @@ def routes(web: Web) -> list[Route]:
         said = await facts.edited(partial(carried_out, facts.config_path, edit))
         return web.done(request, said, place_of(row.server))
 
-    web.views[VIEW] = parts
-    return [web.get(VIEW, web.told(show, "servers")), web.post("switch-tool", switch_tool)]
+    return [web.view(VIEW, show, parts), web.post("switch-tool", switch_tool)]
 
 
 def place_of(server: str) -> str:
@@ -141,13 +121,12 @@ def place_of(server: str) -> str:
     return f"{VIEW}?{urlencode({'name': server})}"
 
 
-def read_log(config: ServerConfig, folder: Path, known: Log | None) -> Log:
-    """Read the last lines of a log, unless its file is as it was; may block."""
-    log = of_one(config, folder)
-    state = state_of(log.path)  # before the lines: those that are written meanwhile are read the next time
-    if known is not None and known.config is config and known.state == state:
-        return known
-    return Log(config, state, (*log.last_lines(LOG_LINES), *log.rest()))
+async def log_of(config: ServerConfig, logs: Kept) -> list[Line]:
+    """Return the last lines of a log; the same list as before while its file is the same."""
+    log = of_one(config, log_folder())
+    state = await run_in_thread(partial(state_of, log.path))  # first: what is written meanwhile is read the next time
+    read = partial(run_in_thread, lambda: [*log.last_lines(LOG_LINES), *log.rest()])
+    return await logs.get(config.name, (Same(config), state), read)
 
 
 def _described(config: ServerConfig, entries: Sequence[Entry], changed: Set[str], new: Set[str]) -> list[Tool]:

@@ -24,20 +24,8 @@ MOST_FIELDS, MOST_CHOICES = 100, 200
 LONGEST_ABOUT = 1_000
 LONGEST_LINE = 200
 """Characters of a text, by its schema, up to which it is written in one line."""
-_TEXT_NAMES = (
-    "body",
-    "content",
-    "contents",
-    "description",
-    "diff",
-    "message",
-    "patch",
-    "prompt",
-    "script",
-    "sql",
-    "text",
-)
-"""The last words of the names of arguments that are often long."""
+_LONG_NAME = re.compile("body|contents?|description|diff|message|patch|prompt|script|sql|text")
+"""The last word of the name of an argument that is often long."""
 OTHERS = "others"
 """The name of the field for all other arguments."""
 _REMEDY = 'a text is written in double quotes: "text"'
@@ -120,7 +108,7 @@ def _is_long(key: str, schema: Mapping[str, Any]) -> bool:
     return (
         (isinstance(most, int) and most > LONGEST_LINE)
         or any(isinstance(each, str) and "\n" in each for each in known)
-        or last_word in _TEXT_NAMES
+        or _LONG_NAME.fullmatch(last_word) is not None
         or key.lower() == "code"  # not `country_code`
     )
 

@@ -7,12 +7,15 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import anyio
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from search_mcp.wire.payload import encode_text
+
+T = TypeVar("T")
 
 TICK_SECONDS = 0.2
 """Time between two looks at what a view shows."""
@@ -48,6 +51,20 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self._value)
+
+
+class Kept:
+    """Values that take long to make, by name: made again when the key of one is different."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[object, Any]] = {}
+
+    async def get(self, name: str, key: object, make: Callable[[], Awaitable[T]]) -> T:
+        known, made = self._made.get(name, (None, None))
+        if known != key:
+            made = await make()
+            self._made[name] = key, made
+        return cast("T", made)
 
 
 Parts = Callable[[], Awaitable[Mapping[str, Part]]]

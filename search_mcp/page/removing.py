@@ -47,7 +47,7 @@ def routes(web: Web) -> list[Route]:
         said = await facts.edited(partial(carried_out, facts.config_path, act))
         return web.done(request, said, VIEW)
 
-    return [web.get("remove", web.told(show, VIEW)), web.post("remove", remove)]
+    return [web.view("remove", show), web.post("remove", remove)]
 
 
 def snippet(config: Path, name: str) -> str:

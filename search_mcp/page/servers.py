@@ -46,5 +46,4 @@ def routes(web: Web) -> list[Route]:
         facts.start(row.server)
         return web.done(request, "", form.back)
 
-    web.views[VIEW] = parts
-    return [web.get(VIEW, show), web.post("switch", switch), web.post("start", start)]
+    return [web.view(VIEW, show, parts), web.post("switch", switch), web.post("start", start)]

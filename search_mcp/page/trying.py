@@ -71,8 +71,7 @@ class Group:
 def routes(web: Web) -> list[Route]:
     """Return the routes of this view."""
     view = Trying(web)
-    web.views[VIEW] = view.parts
-    return [web.get(VIEW, view.show), web.post(VIEW, view.call)]
+    return [web.view(VIEW, view.show, view.parts), web.post(VIEW, view.call)]
 
 
 class Trying:

@@ -75,8 +75,7 @@ def routes(web: Web) -> list[Route]:
             "unused": usage.never_used(summary.found, facts.gateway.config.servers),
         }
 
-    web.views[VIEW] = parts
-    return [web.get(VIEW, show)]
+    return [web.view(VIEW, show, parts)]
 
 
 def choice_in(query: Mapping[str, str]) -> Choice:

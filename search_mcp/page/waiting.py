@@ -27,7 +27,7 @@ from search_mcp.model.names import Kind, State
 from search_mcp.page.commands import Printed
 from search_mcp.page.door import Session
 from search_mcp.page.facts import Facts
-from search_mcp.page.live import Part, Same
+from search_mcp.page.live import Kept, Part, Same
 from search_mcp.page.logins import Attempt, Logins
 from search_mcp.page.standings import Row
 from search_mcp.page.web import Form, Web, digest
@@ -90,7 +90,7 @@ class Queue:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self.logins = Logins(facts)
-        self._differences: dict[str, tuple[object, list[Open]]] = {}
+        self._differences = Kept()
 
     async def items(self) -> list[Waiting]:
         """Return what waits, in the order of the configuration."""
@@ -148,14 +148,10 @@ class Queue:
 
     async def _opened(self, row: Row) -> list[Open]:
         """Return the differences of a server; read again only after a change of its lists."""
-        state = (row.differences, self._state(row.server))
         if not row.differences:
             return []
-        known_state, found = self._differences.get(row.server, (None, []))
-        if known_state != state:
-            found = await self.opened_now(row.server)
-            self._differences[row.server] = state, found
-        return found
+        state = row.differences, self._state(row.server)
+        return await self._differences.get(row.server, state, partial(self.opened_now, row.server))
 
     async def opened_now(self, server: str) -> list[Open]:
         """Read the differences of a server.
@@ -222,9 +218,8 @@ def routes(web: Web) -> list[Route]:
         queue.forget(form.get("digest"))
         return web.done(request, "The address does not wait any more.", VIEW)
 
-    web.views[VIEW] = parts
     return [
-        web.get(VIEW, show),
+        web.view(VIEW, show, parts),
         web.post("accept-command", accept_command),
         web.post("accept", accept),
         web.post("login", log_in),

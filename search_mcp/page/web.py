@@ -109,20 +109,9 @@ class Web:
         session = session_of(request)
         said, session.said = session.said, []
         query = urlencode({**request.query_params, "view": view})
-        events = f"{self.door.root}events?{query}" if view in self.views else ""
-        waiting = self.facts.waiting
-        page = self.write(
-            template,
-            session,
-            view=view,
-            said=said,
-            events=events,
-            waiting=waiting,
-            notices=self.facts.notices,
-            at=time.strftime("%H:%M:%S"),
-            **given,
-        )
-        return HTMLResponse(page, status)
+        given["events"] = f"{self.door.root}events?{query}" if view in self.views else ""
+        given |= {"waiting": self.facts.waiting, "notices": self.facts.notices, "at": time.strftime("%H:%M:%S")}
+        return HTMLResponse(self.write(template, session, view=view, said=said, **given), status)
 
     def done(self, request: Request, said: str, back: str) -> Response:
         """Answer a form: go to a view, which shows what came of it, if that is said."""
@@ -140,8 +129,10 @@ class Web:
     def get(self, path: str, act: Handler) -> Route:
         return Route(self.door.root + path, act, methods=["GET"])
 
-    def told(self, act: Handler, back: str) -> Handler:
-        """Return how a view is shown, or a problem with it in another view."""
+    def view(self, path: str, act: Handler, parts: PartsOf | None = None, *, back: str = "servers") -> Route:
+        """Return the route of a view, with the parts that change by themselves; a problem is told in another one."""
+        if parts is not None:
+            self.views[path] = parts
 
         async def checked(request: Request) -> Response:
             try:
@@ -149,7 +140,7 @@ class Web:
             except (Problem, ConfigError) as exc:
                 return self.failed(request, str(exc), back)
 
-        return checked
+        return self.get(path, checked)
 
     def post(self, path: str, act: Callable[[Request, "Form"], Awaitable[Response]]) -> Route:
         """Return the route of a form; a problem is told on the view where the form is."""

@@ -21,10 +21,11 @@ from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import ServerConfig
 from search_mcp.engine.host import Host
 from search_mcp.files import locked
-from search_mcp.folders import state_folder, trust_folder
+from search_mcp.folders import log_folder, state_folder, trust_folder
 from search_mcp.page.commands import Printed
-from search_mcp.page.details import MOST_TOOLS, read_log
+from search_mcp.page.details import MOST_TOOLS, log_of
 from search_mcp.page.facts import PageGateway
+from search_mcp.page.live import Kept
 from search_mcp.page.page import Page
 from search_mcp.page.standings import Standings
 from search_mcp.wire.structs import replace
@@ -146,16 +147,17 @@ async def test_a_server_with_very_many_tools(tmp_path: Path) -> None:
         assert '"type": "object"' in shown
 
 
-def test_a_log_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+async def test_a_log_is_read_again_when_it_has_changed() -> None:
     """A view asks five times a second."""
-    config = ServerConfig(name="one", command=sys.executable)
-    path = tmp_path / file_name("one")
-    assert read_log(config, tmp_path, None).lines == ()
+    config, logs = ServerConfig(name="logged", command=sys.executable), Kept()
+    path = log_folder() / file_name("logged")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    assert await log_of(config, logs) == []
     path.write_text("first\n")
-    first = read_log(config, tmp_path, None)
-    assert read_log(config, tmp_path, first) is first
+    first = await log_of(config, logs)
+    assert await log_of(config, logs) is first
     path.write_text("first\nsecond\n")
-    assert [each.text for each in read_log(config, tmp_path, first).lines] == ["first", "second"]
+    assert [each.text for each in await log_of(config, logs)] == ["first", "second"]
 
 
 def test_an_entry_is_compared_while_nothing_else_edits_the_file(tmp_path: Path) -> None:
