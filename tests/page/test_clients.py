@@ -344,6 +344,7 @@ def test_a_person_moves_the_servers_and_takes_it_back(home: PageHome, new_visito
     assert path_of(home, "cursor").read_text() == CURSOR
     box.check()
     page.get_by_role("button", name="Show this change").click()
+    expect(page.get_by_text("Moved to search-mcp: linear, clock<b>.")).to_be_visible()  # the form takes no click before
     page.get_by_role("button", name="Write this change").click()
     expect(page.get_by_text("linear and clock<b> moved to search-mcp.")).to_be_visible()
     page.get_by_role("link", name="Disconnect Cursor").click()
