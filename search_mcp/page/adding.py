@@ -24,7 +24,7 @@ from search_mcp.cli.problem import Problem
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.model.errors import ConfigError
 from search_mcp.page import pasted, removing, trials
-from search_mcp.page.commands import Printed, carried_out
+from search_mcp.page.commands import Printed
 from search_mcp.page.details import MOST_TOOLS
 from search_mcp.page.live import until_gone
 from search_mcp.page.web import Form, Web, digest, no_parts
@@ -97,8 +97,7 @@ def routes(web: Web) -> list[Route]:
         return Response(status_code=204)  # to a browser that has gone
 
     async def keep(request: Request, form: Form) -> Response:
-        act = partial(carried_out, facts.config_path, partial(_keep, form))
-        return web.done(request, await facts.edited(act), "servers")
+        return web.done(request, await facts.carry_out(partial(_keep, form)), "servers")
 
     async def restart(_request: Request) -> Response:
         return RedirectResponse(web.door.root + VIEW, 303)

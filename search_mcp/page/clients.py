@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -72,10 +73,13 @@ def routes(web: Web) -> list[Route]:
     async def overview(request: Request) -> Response:
         found = await run_in_thread(partial(_all_found, facts.config_path))
         missing = [each for each in CLIENTS if each not in [file.client for file in found]]
-        connected = _connected(facts)
-        return web.show(
-            request, "clients.html", VIEW, connected=connected, found=found, missing=missing, headline=headline
-        )
+        given: dict[str, Any] = {
+            "connected": _connected(facts),
+            "found": found,
+            "missing": missing,
+            "headline": headline,
+        }
+        return web.show(request, "clients.html", VIEW, **given)
 
     async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
         now = _connected(facts)

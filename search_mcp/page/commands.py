@@ -30,12 +30,12 @@ class Printed(Terminal):
         return False
 
 
-def carried_out(config: Path, act: Callable[[Options], object], *, dry_run: bool = False) -> str:
+def carried_out(config: Path, act: Callable[[Options], object]) -> str:
     """Carry out a command on a configuration file; return what it prints. May block.
 
     Raises:
         Problem, ConfigError: the command cannot be carried out.
     """
     screen = Printed()
-    act(Options(screen=screen, config=str(config), dry_run=dry_run))
+    act(Options(screen=screen, config=str(config)))
     return screen.said

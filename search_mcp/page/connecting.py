@@ -3,9 +3,9 @@
 Decides that exactly the shown edit is made: a form has a digest of the files before and after it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -83,19 +83,17 @@ def routes(web: Web) -> list[Route]:
             with in_turn():
                 quiet = replace(options, screen=Printed())  # its notes were shown with the change
                 planned = plan(client, quiet, moves=moves)
-                _refuse_other(_digest_of(planned), form)
+                _refuse_other(planned, form)
                 done = registration.carry_out(planned, options)
-            _tell(done.done, options.screen)
             tell_of_bridges(bridged(done.own.document, done.behind), options.screen)
-            for trouble in done.troubles[len(planned.troubles) :]:
-                raise trouble
+            _tell(done, planned, options.screen)
 
-        write = partial(carried_out, facts.config_path, act)
-        return web.done(request, await (facts.edited(write) if moves else run_in_thread(write)), VIEW)
+        alone = partial(carried_out, facts.config_path, act)
+        return web.done(request, await (facts.carry_out(act) if moves else run_in_thread(alone)), VIEW)
 
     async def show_disconnecting(request: Request) -> Response:
         client = _client(request.query_params.get("client", ""))
-        shown = await run_in_thread(lambda: _disconnection(removal.plan([client])))
+        shown = await run_in_thread(lambda: _shown(removal.plan([client])))
         return web.show(request, "disconnect.html", VIEW, client=client, shown=shown)
 
     async def disconnect(request: Request, form: Form) -> Response:
@@ -104,11 +102,9 @@ def routes(web: Web) -> list[Route]:
         def act(options: Options) -> None:
             with in_turn():
                 planned = removal.plan([client])
-                _refuse_other(_digest(planned.done), form)
+                _refuse_other(planned, form)
                 done = removal.carry_out(planned)
-            _tell(done.done, options.screen)
-            for trouble in done.troubles[len(planned.troubles) :]:
-                raise trouble
+            _tell(done, planned, options.screen)
 
         return web.done(request, await run_in_thread(partial(carried_out, facts.config_path, act)), VIEW)
 
@@ -135,12 +131,18 @@ def _place(client: Client, *, moves: bool) -> str:
     return f"connect?client={client.name}{'&replace=yes' if moves else ''}"
 
 
-def _tell(done: Iterable[Done], screen: Terminal) -> None:
-    """Write a sentence about each file: what is in it now, and what the user does next."""
-    for each in done:
+def _tell(made: Registration | Removal, planned: Registration | Removal, screen: Terminal) -> None:
+    """Write a sentence about each file: what is in it now, and what the user does next.
+
+    Raises:
+        ConfigError: a file could not be written, as planned.
+    """
+    for each in made.done:
         screen.text(_sentences(each))
         for warning in each.warnings:
             screen.warning(warning)
+    for trouble in made.troubles[len(planned.troubles) :]:
+        raise trouble
 
 
 def _sentences(done: Done) -> str:
@@ -164,34 +166,21 @@ def _connection(planned: Registration, options: Options) -> Shown:
     planned.show_commands(options)
     assert isinstance(options.screen, Printed)
     movable = [installation.other_servers(each.file.document, each.client)[0] for each in planned.done]
-    return Shown(
-        _differences(planned.done),
-        tuple(map(str, planned.troubles)),
-        _digest_of(planned),
-        options.screen.said,
-        planned.own_difference,
-        tuple(server.name for servers in movable for server in servers),
-    )
+    servers = tuple(server.name for servers in movable for server in servers)
+    return _shown(planned, options.screen.said, planned.own_difference, servers)
 
 
-def _disconnection(planned: Removal) -> Shown:
-    return Shown(_differences(planned.done), tuple(map(str, planned.troubles)), _digest(planned.done))
+def _shown(planned: Registration | Removal, *more: Any) -> Shown:
+    edits = tuple((each, each.difference()) for each in planned.done)
+    return Shown(edits, tuple(map(str, planned.troubles)), _digest_of(planned), *more)
 
 
-def _differences(done: Iterable[Done]) -> tuple[tuple[Done, str], ...]:
-    return tuple((each, each.difference()) for each in done)
-
-
-def _refuse_other(found: str, form: Form) -> None:
-    if found != form.get("digest"):
+def _refuse_other(planned: Registration | Removal, form: Form) -> None:
+    if _digest_of(planned) != form.get("digest"):
         raise Problem(*_DIFFERENT)
 
 
-def _digest_of(planned: Registration) -> str:
-    return _digest(planned.done, planned.own.document.text, planned.behind.text)
-
-
-def _digest(done: Iterable[Done], *own: str) -> str:
+def _digest_of(planned: Registration | Removal) -> str:
     """Return a digest of edits, as they were shown: of the files before and after them."""
-    edits = [(str(each.file.path), each.file.document.text, each.changed.text) for each in done]
-    return digest((own, edits))
+    own = (planned.own.document.text, planned.behind.text) if isinstance(planned, Registration) else ()
+    return digest((own, [(str(each.file.path), each.file.document.text, each.changed.text) for each in planned.done]))

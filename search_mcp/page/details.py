@@ -15,13 +15,11 @@ from search_mcp.catalog.items import is_allowed
 from search_mcp.catalog.repair import declares_read_only
 from search_mcp.cli import command_lines
 from search_mcp.cli.logs import Line, of_one
-from search_mcp.cli.options import Options
 from search_mcp.config.schema import ServerConfig
 from search_mcp.folders import log_folder
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.page import tool_filters
-from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Kept, Part, Same
 from search_mcp.page.record import state_of
@@ -65,10 +63,6 @@ def routes(web: Web) -> list[Route]:
 
     async def show(request: Request) -> Response:
         row, config = facts.known(request.query_params.get("name", ""))
-        capabilities = facts.gateway.servers.status(config.name).capabilities
-        process = facts.standings.processes().get(config.name)
-        if process is not None:
-            capabilities = process.supervisor.status.capabilities
         return web.show(
             request,
             "server.html",
@@ -78,8 +72,7 @@ def routes(web: Web) -> list[Route]:
             log=await log_of(config, logs),
             tools=await tools_of(config),
             program=[*command_lines.full(command_lines.entry_of(config), _COLUMNS)],
-            instructions=capabilities.instructions if capabilities is not None else "",
-            era=capabilities.revision if capabilities is not None else "",
+            about=facts.standings.status(config.name).capabilities,
             back=place_of(config.name),
         )
 
@@ -104,14 +97,9 @@ def routes(web: Web) -> list[Route]:
         return await lists.get(name, (Same(config), Same(catalog.pages.get((name, Kind.TOOLS)))), describe)
 
     async def switch_tool(request: Request, form: Form) -> Response:
-        tool, is_on = form.get("tool"), form.get("to") == "on"
         row, _ = facts.known(form.get("server"))
-
-        def edit(options: Options) -> None:
-            tool_filters.switch(options, row.server, tool, is_on=is_on)
-
-        said = await facts.edited(partial(carried_out, facts.config_path, edit))
-        return web.done(request, said, place_of(row.server))
+        edit = partial(tool_filters.switch, server=row.server, tool=form.get("tool"), is_on=form.get("to") == "on")
+        return web.done(request, await facts.carry_out(edit), place_of(row.server))
 
     return [web.view(VIEW, show, parts), web.post("switch-tool", switch_tool)]
 

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from search_mcp.background import run_in_thread
+from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.engine.hello import Json
@@ -16,6 +18,7 @@ from search_mcp.engine.host import Host, Hosted
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.person import OPENING
 from search_mcp.model.standing import standing_of
+from search_mcp.page.commands import carried_out
 from search_mcp.page.standings import Row, Standings
 
 if TYPE_CHECKING:
@@ -25,8 +28,6 @@ T = TypeVar("T")
 
 FRESH_SECONDS = 0.2
 """Time that the rows are used again: several streams ask in the same moment."""
-
-
 EFFECT_SECONDS = 1.0
 """Longest time that the answer to an edit waits until it is in effect; an edit without a change never is."""
 
@@ -96,8 +97,8 @@ class Facts:
     def notices(self) -> tuple[str, ...]:
         """What is wrong with the configuration file."""
         error = self.gateway.servers.configuration_error
-        broken = () if error is None else (f"{error}. What ran before goes on, and this notice ends with the mistake.",)
-        return (*broken, *(() if broken else self.gateway.config.warnings))
+        broken = f"{error}. What ran before goes on, and this notice ends with the mistake."
+        return self.gateway.config.warnings if error is None else (broken,)
 
     @property
     def waiting(self) -> int:
@@ -129,10 +130,10 @@ class Facts:
             lease.restart()  # starts it now, also where only a call would
         self.forget()
 
-    async def edited(self, edit: Callable[[], T]) -> T:
-        """Edit the configuration file in a thread, and wait until the edit is in effect here."""
-        servers = self.gateway.servers
-        before = servers.configs
+    async def carry_out(self, act: Callable[[Options], object]) -> str:
+        """Carry out a command that edits the configuration file; return what it prints when it is in effect here."""
+        servers, before = self.gateway.servers, self.gateway.servers.configs
+        edit = partial(carried_out, self.config_path, act)
         return await self.until(edit, lambda: servers.configs is not before or servers.configuration_error is not None)
 
     async def until(self, act: Callable[[], T], is_seen: Callable[[], bool]) -> T:

@@ -53,27 +53,15 @@ class Page:
         return {"address": self._door.address, "token": self._door.new_token()}
 
     async def _open(self) -> Door:
-        host, first = self._host, self._first
-        variables = first["variables"]
+        host, first, variables = self._host, self._first, self._first["variables"]
         opened: Opened = await run_in_thread(partial(open_configuration, first, variables))
-        host.log_to.apply(opened.config)
-        dependencies = host.dependencies_for(opened.config, first)
-        cache = await cached(opened.config.servers, dependencies)
-        path = opened.follow.path
-        gateway = PageGateway(
-            opened.config, replace(dependencies, cache=cache), host.pool, shared_folder=str(path.parent)
-        )
-        follow = partial(
-            follow_edits,
-            opened.follow,
-            gateway,
-            opened.config,
-            host.log_to,
-            host.watches,
-            variables,
-            None,
-            BURST_SECONDS,
-        )
+        config, path = opened.config, opened.follow.path
+        host.log_to.apply(config)
+        dependencies = host.dependencies_for(config, first)
+        cache = await cached(config.servers, dependencies)
+        gateway = PageGateway(config, replace(dependencies, cache=cache), host.pool, shared_folder=str(path.parent))
+        following = opened.follow, gateway, config, host.log_to, host.watches, variables, None, BURST_SECONDS
+        follow = partial(follow_edits, *following)
         files = await run_in_thread(read_files)
         listening = listening_at(ADDRESS)
         door = Door(f"{ADDRESS}:{listening.getsockname()[1]}", dependencies.clock)

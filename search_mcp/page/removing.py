@@ -20,7 +20,8 @@ from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.clients import difference
 from search_mcp.clients.merging import ROOT
-from search_mcp.page.commands import Printed, carried_out
+from search_mcp.clients.storage import File
+from search_mcp.page.commands import Printed
 from search_mcp.page.web import Form, Web, digest
 
 VIEW = "servers"
@@ -43,8 +44,7 @@ def routes(web: Web) -> list[Route]:
             if digest(entry) != form.get("digest"):
                 raise Problem(*_DIFFERENT)
 
-        act = partial(editing.remove_from, names=[name], look=look)
-        said = await facts.edited(partial(carried_out, facts.config_path, act))
+        said = await facts.carry_out(partial(editing.remove_from, names=[name], look=look))
         return web.done(request, said, VIEW)
 
     return [web.view("remove", show), web.post("remove", remove)]
@@ -56,17 +56,19 @@ def snippet(config: Path, name: str) -> str:
     Raises:
         Problem: there is no server of this name.
     """
-    return json.dumps({ROOT: {name: _entry(config, name)}}, ensure_ascii=False, indent=2)
+    _, entry = _read(config, name)
+    return json.dumps({ROOT: {name: entry}}, ensure_ascii=False, indent=2)
 
 
 def _shown(config: Path, name: str) -> Mapping[str, Any]:
-    file, entry = own_file(Options(screen=Printed(), config=str(config))), _entry(config, name)
+    file, entry = _read(config, name)
     lines = difference.unified(file.document, file.document.drop((ROOT, name)))
     return {"digest": digest(entry), "difference_of_file": lines}
 
 
-def _entry(config: Path, name: str) -> object:
-    servers = own_file(Options(screen=Printed(), config=str(config))).document.members((ROOT,))
+def _read(config: Path, name: str) -> tuple[File, object]:
+    file = own_file(Options(screen=Printed(), config=str(config)))
+    servers = file.document.members((ROOT,))
     if name not in servers:
         raise Problem(f"there is no server {name!r} in {config}")
-    return servers[name]
+    return file, servers[name]

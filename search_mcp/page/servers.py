@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from search_mcp.cli.files import editing
-from search_mcp.page.commands import carried_out
 from search_mcp.page.door import Session
 from search_mcp.page.live import Part
 from search_mcp.page.standings import summed_up
@@ -38,8 +37,7 @@ def routes(web: Web) -> list[Route]:
     async def switch(request: Request, form: Form) -> Response:
         row, _ = facts.known(form.get("server"))
         change = editing.enable_in if form.get("to") == "on" else editing.disable_in
-        said = await facts.edited(lambda: carried_out(facts.config_path, lambda options: change(options, [row.server])))
-        return web.done(request, said, form.back)
+        return web.done(request, await facts.carry_out(partial(change, names=[row.server])), form.back)
 
     async def start(request: Request, form: Form) -> Response:
         row, _ = facts.known(form.get("server"))

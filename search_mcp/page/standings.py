@@ -116,17 +116,11 @@ class Standings:
         catalog = self._gateway.servers.catalog
         if catalog.version != self._version:
             self._taken.clear()
-        for each in processes:
-            self._take_lists(each)
+        for news in (each for process in processes for each in process.lists):  # other clients may have started it
+            if self._taken.get((news.server, news.kind)) is not news:
+                self._taken[news.server, news.kind] = news
+                catalog.put(news.server, news.kind, news.page)
         self._version = catalog.version
-
-    def _take_lists(self, process: PooledServer) -> None:
-        """Give the catalogue the lists of a process, which other clients may have started."""
-        for news in process.lists:
-            key = news.server, news.kind
-            if self._taken.get(key) is not news:
-                self._taken[key] = news
-                self._gateway.servers.catalog.put(news.server, news.kind, news.page)
 
     def _row(self, config: ServerConfig, process: PooledServer | None) -> Row:
         status = self._status(config.name, process)
@@ -159,6 +153,10 @@ class Standings:
             known = self._counts[config.name] = (config, page, catalog.count(config.name))
         return known[2]
 
+    def status(self, server: str) -> Status:
+        """Return the status of the most telling process of a server, else what is remembered."""
+        return self._status(server, self.processes().get(server))
+
     def _status(self, server: str, process: PooledServer | None) -> Status:
         if process is None:
             return self._gateway.servers.status(server)
@@ -166,12 +164,8 @@ class Standings:
 
     def users(self, server: str) -> Iterable[Hosted]:
         """Return the connected clients that use a server's processes."""
-        served = {
-            id(tenant.client)
-            for each in self._host.pool.servers
-            if each.config.name == server
-            for tenant in each.tenants
-        }
+        used = [each for each in self._host.pool.servers if each.config.name == server]
+        served = {id(tenant.client) for each in used for tenant in each.tenants}
         return [each for each in self._host.clients if id(each.gateway) in served]
 
     def used_by(self, client: Hosted) -> list[str]:

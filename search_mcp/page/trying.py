@@ -109,16 +109,14 @@ class Trying:
     # The search
 
     def _list_page(self, request: Request, answer: Answer | None = None) -> Response:
-        status, server = 200 if answer is None else 404, request.query_params.get("server", "")
-        given = self._listed(server)
-        return self._web.show(request, "try.html", VIEW, status=status, query="", answer=answer, **given)
+        status, listed = 200 if answer is None else 404, self._listed(request.query_params.get("server", ""))
+        return self._web.show(request, "try.html", VIEW, status=status, query="", answer=answer, **listed)
 
     def _listed(self, server: str) -> dict[str, object]:
         return {
             "server": server,
             "unknown": self._unknown(server),
             "groups": _groups(self._session(), server),
-            "unknown_effect": UNKNOWN_EFFECT,
         }
 
     def _unknown(self, server: str) -> list[standings.Row]:
@@ -139,7 +137,6 @@ class Trying:
             server=server,
             hits=_hits(found),
             unknown=self._unknown(server),
-            unknown_effect=UNKNOWN_EFFECT,
             nearest=found.nearest,
             note="" if found.fits else f"{NOTHING_CLEAR['tools']}; nearest:",
             without_meaning=search.without_meaning,

@@ -4,8 +4,9 @@ Decides that exactly what was shown is accepted: a form has digests of it, and w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -53,15 +54,13 @@ class Waiting:
     """What waits about one server."""
 
     row: Row
+    config: ServerConfig
     command: tuple[str, ...] = ()
     """The whole command or address, if it is held."""
-    noun: str = ""
     digest: str = ""
     differences: tuple[Difference, ...] = ()
     more: int = 0
     """Differences that are not shown yet."""
-    is_withheld: bool = False
-    """Whether models do not get the new definitions before they are accepted."""
     attempt: Attempt | None = None
     """The login that was begun."""
     problem: str = ""
@@ -116,42 +115,26 @@ class Queue:
             for client in self._facts.clients if address.digest == digest else ():
                 client.gateway.state.links.drop(address.link)
 
-    def key(self) -> object:
-        """Return a value that is different whenever what waits is."""
-        return tuple(self.addresses()), tuple(
-            (row, self._state(row.server), attempt.key if (attempt := self.logins.attempts.get(row.server)) else None)
-            for row in self._facts.rows()
-            if row.is_waiting
-        )
-
-    def _state(self, server: str) -> object:
-        pages = self._facts.gateway.servers.catalog.pages
-        return tuple(Same(pages.get((server, kind))) for kind in (Kind.TOOLS, Kind.PROMPTS))
-
     async def _item(self, row: Row, config: ServerConfig) -> Waiting:
         if row.state is State.HELD:
             shown = tuple(command_lines.full(command_lines.entry_of(config), _COLUMNS))
-            return Waiting(row, shown, config.noun, digest_of_program(config))
-        found, problem = list[Open](), ""
-        try:
-            found = await self._opened(row)
-        except Problem as exc:  # the others are shown
-            problem = f"Error: {exc}"
-        return Waiting(
-            row,
-            differences=tuple(map(partial(_shown, row.server), found[:MOST_SHOWN])),
-            more=max(0, len(found) - MOST_SHOWN),
-            is_withheld=config.pin_tools,
-            attempt=self.logins.attempts.get(row.server),
-            problem=problem,
-        )
-
-    async def _opened(self, row: Row) -> list[Open]:
-        """Return the differences of a server; read again only after a change of its lists."""
+            return Waiting(row, config, shown, digest_of_program(config))
+        item = Waiting(row, config, attempt=self.logins.attempts.get(row.server))
         if not row.differences:
-            return []
-        state = row.differences, self._state(row.server)
-        return await self._differences.get(row.server, state, partial(self.opened_now, row.server))
+            return item
+        pages = self._facts.gateway.servers.catalog.pages
+        state = row.differences, *(Same(pages.get((row.server, kind))) for kind in (Kind.TOOLS, Kind.PROMPTS))
+        try:
+            find = partial(self._first, row.server)
+            differences, more = await self._differences.get(row.server, state, find)
+        except Problem as exc:  # the other items are shown
+            return replace(item, problem=f"Error: {exc}")
+        return replace(item, differences=differences, more=more)
+
+    async def _first(self, server: str) -> tuple[tuple[Difference, ...], int]:
+        """Return the first differences of a server, as they are shown, and the number of the others."""
+        found = await self.opened_now(server)
+        return tuple(_shown(server, each) for each in found[:MOST_SHOWN]), len(found[MOST_SHOWN:])
 
     async def opened_now(self, server: str) -> list[Open]:
         """Read the differences of a server.
@@ -175,9 +158,8 @@ def routes(web: Web) -> list[Route]:
         return web.show(request, "waiting.html", VIEW, items=await queue.items(), addresses=queue.addresses())
 
     async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
-        key, items = queue.key(), await queue.items()
-        given = {"items": items, "addresses": queue.addresses()}
-        key = key, [each.problem for each in items]
+        given: dict[str, Any] = {"items": await queue.items(), "addresses": queue.addresses()}
+        key = given, [each.attempt and each.attempt.key for each in given["items"]]
         return {VIEW: Part(key, partial(web.write, "waiting_items.html", session, **given))}
 
     async def accept_command(request: Request, form: Form) -> Response:
@@ -194,8 +176,7 @@ def routes(web: Web) -> list[Route]:
         found = [each for each in await queue.opened_now(row.server) if digest_of(each) in wanted]
         if len(found) < len(wanted):
             raise Problem(_CHANGED)
-        screen = Printed()
-        act = partial(acceptance.accept, config, found, TrustStore(trust_folder()), screen)
+        act = partial(acceptance.accept, config, found, TrustStore(trust_folder()), Printed())
         await facts.until(act, lambda: facts.is_past(row))
         return web.done(request, f"{row.server}: {counted(len(found), 'definition')} accepted.", VIEW)
 
