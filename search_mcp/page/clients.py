@@ -73,13 +73,8 @@ def routes(web: Web) -> list[Route]:
     async def overview(request: Request) -> Response:
         found = await run_in_thread(partial(_all_found, facts.config_path))
         missing = [each for each in CLIENTS if each not in [file.client for file in found]]
-        given: dict[str, Any] = {
-            "connected": _connected(facts),
-            "found": found,
-            "missing": missing,
-            "headline": headline,
-        }
-        return web.show(request, "clients.html", VIEW, **given)
+        given: dict[str, Any] = {"connected": _connected(facts), "found": found, "missing": missing}
+        return web.show(request, "clients.html", VIEW, headline=headline, **given)
 
     async def parts(_query: Mapping[str, str], session: Session) -> dict[str, Part]:
         now = _connected(facts)
