@@ -101,7 +101,7 @@ def test_forms_that_never_end_keep_nobody_out(home: PageHome, guest: Guest) -> N
 
 def test_answers_that_are_not_read_keep_nobody_out(home: PageHome, guest: Guest) -> None:
     """Each connection asks for much and reads nothing."""
-    with connections(guest.port, MOST_CONNECTIONS + 100, head(guest, "page.css") * 500):
+    with connections(guest.port, MOST_CONNECTIONS + 100, head(guest, "page.css") * 200):
         serves(home)
 
 
@@ -151,6 +151,7 @@ def test_what_is_no_request_is_no_line_of_the_log(home: PageHome, guest: Guest, 
     assert home.log.read_bytes() == before
 
 
+@pytest.mark.figures
 def test_servers_with_long_and_restless_lists_block_nothing(new_home: NewHome) -> None:
     """The page looks at them five times a second, for each view that is open."""
     limit = LIMIT * slowness()
