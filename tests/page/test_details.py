@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import sys
 
 from playwright.sync_api import expect
 from processes.run import server
@@ -35,6 +36,20 @@ def test_new_lines_of_the_log_appear(new_home: NewHome, visitor: Visitor) -> Non
     expect(log.get_by_text(re.compile("started, pid"))).to_have_count(1)
     page.get_by_role("button", name="Restart: one").click()
     expect(log.get_by_text(re.compile("started, pid"))).to_have_count(2)
+
+
+def test_a_long_log_shows_its_end(new_home: NewHome, visitor: Visitor) -> None:
+    writes = "import sys; [print('line', number, file=sys.stderr) for number in range(200)]; sys.stdin.read()"
+    home = new_home({"loud": {"command": sys.executable, "args": ["-c", writes]}})
+    page = visitor.enters(home, "server?name=loud")
+    page.get_by_role("button", name="Start: loud").click()
+    log = page.get_by_label("Log of loud")
+    expect(log).to_contain_text("line 199")
+    page.evaluate("document.querySelector('.log').scrollIntoView()")
+    expect(log.get_by_text("line 199").last).to_be_in_viewport()
+    log.focus()
+    page.keyboard.press("Home")
+    expect(log.get_by_text("line 199").last).not_to_be_in_viewport()
 
 
 def test_a_tool_is_hidden_and_shown_again(new_home: NewHome, visitor: Visitor) -> None:

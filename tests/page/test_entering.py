@@ -33,6 +33,15 @@ def test_a_browser_stays_let_in(new_home: NewHome, visitor: Visitor) -> None:
     expect(another).to_have_url(page.url)
 
 
+def test_a_further_token_disappears_from_the_address(new_home: NewHome, visitor: Visitor) -> None:
+    home = new_home(ECHO)
+    page = visitor.enters(home)
+    before = page.url
+    page.goto(home.invites())
+    expect(page).to_have_url(before)
+    expect(page.get_by_role("heading", name="Servers")).to_be_visible()
+
+
 def test_a_token_can_be_pasted(new_home: NewHome, new_visitor: NewVisitor) -> None:
     page = new_visitor(java_script_enabled=False).enters(new_home(ECHO))
     expect(page.get_by_role("heading", name="Servers")).to_be_visible()

@@ -187,6 +187,21 @@ def test_the_focus_stays_when_the_row_changes(new_home: NewHome, visitor: Visito
     expect(page.get_by_role("link", name="two")).to_be_focused()
 
 
+def test_a_click_counts_although_its_row_changes_meanwhile(new_home: NewHome, new_visitor: NewVisitor) -> None:
+    home = new_home({"one": EAGER, "two": EAGER})
+    page, other = new_visitor().enters(home), new_visitor().enters(home)
+    switch = page.get_by_role("switch", name="two")
+    box = switch.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    home.edits(lambda text: text.replace('"one": {', '"one": {"enabled": false, '))
+    expect(other.get_by_role("switch", name="one")).not_to_be_checked()
+    page.mouse.up()
+    expect(switch).not_to_be_checked()
+    expect(page.get_by_role("switch", name="one")).not_to_be_checked()
+
+
 def test_a_screen_reader_hears_names_and_roles(new_home: NewHome, visitor: Visitor) -> None:
     page = visitor.enters(new_home({"one": EAGER, "broken": {**says("no"), "enabled": False}}))
     expect(page.locator("body")).to_match_aria_snapshot("""

@@ -2,9 +2,11 @@
 // Without this script, the page shows the state of the moment at which it was loaded.
 
 const SILENCE = 2500; // milliseconds without an event after which nothing counts as known; one comes every second
+const MOST_PRESSED = 5000; // milliseconds that a pressed mouse holds up what changes
 
 let source = null;
 let timer = 0;
+let late = null; // parts that came since the mouse was pressed: a click needs the element that was pressed
 let shown = location.pathname + location.search; // of the view; a link to a part of it leads to no other one
 
 /** Put HTML of the server into an element, and keep the focus where it was. */
@@ -66,6 +68,12 @@ function onEvent({ data }) {
   const { at, parts } = JSON.parse(data);
   const time = document.getElementById("at");
   if (time) time.textContent = at;
+  if (late) Object.assign(late, parts);
+  else show(parts);
+}
+
+/** Put parts of the view in their places. */
+function show(parts) {
   const before = states();
   for (const [id, html] of Object.entries(parts)) {
     const element = document.getElementById(id);
@@ -204,14 +212,26 @@ function onSubmit(event) {
   send(form, event.submitter);
 }
 
-/** Let this browser in with the token in the address, which then disappears from it. */
+/** Let this browser in with the token in the address, which disappears from it, also where it is not needed. */
 function enter() {
-  const form = document.getElementById("enter");
   const token = location.hash.slice(1);
-  if (!form || !token) return;
-  history.replaceState(null, "", location.pathname);
+  if (!token || document.getElementById(token)) return; // a link to a part of the view
+  history.replaceState(null, "", location.pathname + location.search);
+  const form = document.getElementById("enter");
+  if (!form) return;
   document.getElementById("token").value = token;
   form.submit();
+}
+
+function onPress() {
+  late ??= {};
+  setTimeout(onRelease, MOST_PRESSED);
+}
+
+function onRelease() {
+  const parts = late ?? {};
+  late = null;
+  show(parts);
 }
 
 /** A key that is held accepts nothing: what comes into its place may be another decision. */
@@ -220,6 +240,9 @@ function onKey(event) {
 }
 
 addEventListener("keydown", onKey);
+addEventListener("pointerdown", onPress);
+addEventListener("pointerup", () => setTimeout(onRelease)); // after the click
+addEventListener("pointercancel", onRelease);
 addEventListener("submit", onSubmit);
 addEventListener("popstate", () => {
   if (location.pathname + location.search !== shown) location.reload();
