@@ -7,6 +7,7 @@ once a minute, their number.
 """
 
 import contextlib
+import json
 import logging
 import math
 import os
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -32,6 +34,9 @@ NAME_LENGTH = 200
 """Characters of the first argument by which kinds are distinguished: it is kept, and may be any text."""
 COUNTED_SECONDS = 60.0
 """Time after which their number is logged."""
+
+REQUEST: ContextVar[str] = ContextVar("REQUEST", default="")
+"""The id of the request over HTTP in which a line is logged."""
 
 _CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 
@@ -52,6 +57,23 @@ class _Clean(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return self._clean(super().format(record))  # the traceback too
+
+
+class _Json(_Clean):
+    """Formats lines as JSON objects, for programs that collect logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.msecs:03.0f}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self._clean(record.getMessage()),
+        }
+        if request := getattr(record, "request", ""):
+            line["request"] = request
+        if record.exc_info:
+            line["traceback"] = self._clean(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
 
 
 Conceal = Callable[[frozenset[str]], None]
@@ -108,6 +130,7 @@ class _Dropping(Concealing):
         message = record.getMessage()
         # Now, because its arguments may change before the thread formats them.
         record.msg, record.args = message if len(message) <= LONGEST_TEXT else self._clean(message), None
+        record.request = REQUEST.get()
         self._queue(record)
         if record.levelno >= logging.INFO:  # a debug log is complete
             alike = self._alike.setdefault(kind, _Alike(record.levelno, record.msg, now))
@@ -144,6 +167,8 @@ def to_stderr(
     conceal: Conceal = lambda _secrets: None,
     written: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = time.monotonic,
+    *,
+    as_json: bool = False,
 ) -> Iterator[None]:
     """Log to stderr while the context lasts; every message and every whole line passes `clean`.
 
@@ -155,7 +180,8 @@ def to_stderr(
     root.addHandler(handler)
     root.setLevel(level)
     logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it logs every edit of a file
-    writer = threading.Thread(target=_write, args=(lines, clean, written), name="log", daemon=True)
+    formatter = (_Json if as_json else _Clean)(clean)
+    writer = threading.Thread(target=_write, args=(lines, formatter, written), name="log", daemon=True)
     writer.start()
     try:
         yield
@@ -171,10 +197,9 @@ def to_stderr(
 
 
 def _write(
-    lines: "queue.Queue[logging.LogRecord | None]", clean: Callable[[str], str], written: Callable[[], None]
+    lines: "queue.Queue[logging.LogRecord | None]", formatter: logging.Formatter, written: Callable[[], None]
 ) -> None:
     # Not a handler's stream: `logging` waits at exit for the lock of every handler there is.
-    formatter = _Clean(clean)
     stderr = sys.stderr.fileno()
     while (record := lines.get()) is not None:
         with contextlib.suppress(OSError):

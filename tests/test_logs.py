@@ -1,5 +1,7 @@
 """The log on stderr: a client that does not read it stalls nothing, and no line contains a secret."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -98,3 +100,26 @@ def test_no_line_holds_a_secret_or_more_than_text() -> None:
     assert r"tagged \u{e0041}\u{200b}\u{202e}" in said.splitlines()[2]
     assert "s3cret" not in said
     assert "Traceback" in said
+
+
+JSON = """
+import logging
+from search_mcp import logs
+with logs.to_stderr("INFO", lambda text: text.replace("secret", "***"), as_json=True):
+    logs.REQUEST.set("r-1")
+    logging.getLogger("x").warning("! %s\\n\\x1b[31m", "a secret")
+    logs.REQUEST.set("")
+    try:
+        raise ValueError("another secret")
+    except ValueError:
+        logging.getLogger("x").exception("! bug")
+"""
+
+
+def test_lines_can_be_json_objects() -> None:
+    done = subprocess.run([sys.executable, "-c", JSON], capture_output=True, text=True, timeout=60, check=True)
+    first, second = map(json.loads, done.stderr.splitlines())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first.pop("time"))
+    assert first == {"level": "warning", "logger": "x", "message": "! a ***\n\x1b[31m", "request": "r-1"}
+    assert (second["level"], second["message"]) == ("error", "! bug")
+    assert second["traceback"].endswith("ValueError: another ***")
