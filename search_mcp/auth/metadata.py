@@ -41,6 +41,7 @@ class AuthorizationServer(Struct, frozen=True):
     token_endpoint: str | None = None
     registration_endpoint: str | None = None
     revocation_endpoint: str | None = None
+    jwks_uri: str | None = None
     scopes_supported: tuple[str, ...] | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
     code_challenge_methods_supported: tuple[str, ...] | None = None
@@ -70,7 +71,7 @@ def discover(
     """
     resource = yield from _protected_resource(url, challenge, reach)
     if resource is None:
-        server = yield from _of_first_revision(url, reach) if issuer is None else _of_issuer(issuer, reach)
+        server = yield from _of_first_revision(url, reach) if issuer is None else of_issuer(issuer, reach)
         return Discovery(server, canonical(url), None)
     identifier = _resource(url, resource)
     offered = resource.authorization_servers or ()
@@ -107,6 +108,29 @@ def server_urls(issuer: str) -> list[str]:
         f"{known}openid-configuration{path}",
         f"{base}{path}/.well-known/openid-configuration",
     ]
+
+
+def of_issuer(issuer: str, reach: Reach) -> Steps[AuthorizationServer]:
+    """Read the metadata of an authorization server.
+
+    Raises:
+        AuthError: it has none, or it cannot be used.
+    """
+    check_url("authorization server", issuer, reach)
+    temporary: Response | None = None
+    for url in server_urls(issuer):
+        response = yield from _fetch(SERVER, url, reach)
+        if response.status == 200:
+            server = _decoded(SERVER, response, AuthorizationServer)
+            # "the `issuer` value in the document MUST be identical to the issuer identifier used to construct the
+            # well-known URL. If they differ, the client MUST NOT use the metadata."
+            if server.issuer != issuer:
+                raise AuthError(f"the metadata of the authorization server {quoted(issuer)} names another issuer")
+            return _checked(server, reach)
+        temporary = temporary or (response if response.is_temporary else None)
+    if temporary is not None:
+        raise Unavailable(_no_answer(SERVER, temporary))
+    raise AuthError(f"the authorization server {quoted(issuer)} has no metadata")
 
 
 def _protected_resource(url: str, challenge: Challenge | None, reach: Reach) -> Steps[ProtectedResource | None]:
@@ -159,29 +183,11 @@ def _first_usable(issuers: Sequence[str], reach: Reach) -> Steps[AuthorizationSe
     first: AuthError | None = None
     for each in issuers[:MOST_SERVERS]:
         try:
-            return (yield from _of_issuer(each, reach))
+            return (yield from of_issuer(each, reach))
         except AuthError as exc:
             first = first or exc
     assert first is not None
     raise first
-
-
-def _of_issuer(issuer: str, reach: Reach) -> Steps[AuthorizationServer]:
-    check_url("authorization server", issuer, reach)
-    temporary: Response | None = None
-    for url in server_urls(issuer):
-        response = yield from _fetch(SERVER, url, reach)
-        if response.status == 200:
-            server = _decoded(SERVER, response, AuthorizationServer)
-            # "the `issuer` value in the document MUST be identical to the issuer identifier used to construct the
-            # well-known URL. If they differ, the client MUST NOT use the metadata."
-            if server.issuer != issuer:
-                raise AuthError(f"the metadata of the authorization server {quoted(issuer)} names another issuer")
-            return _checked(server, reach)
-        temporary = temporary or (response if response.is_temporary else None)
-    if temporary is not None:
-        raise Unavailable(_no_answer(SERVER, temporary))
-    raise AuthError(f"the authorization server {quoted(issuer)} has no metadata")
 
 
 def _of_first_revision(url: str, reach: Reach) -> Steps[AuthorizationServer]:

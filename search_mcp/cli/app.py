@@ -115,6 +115,17 @@ def serve(
         str | None,
         typer.Option("--health", metavar="HOST:PORT", help="Answer /healthz, /readyz and /metrics at this address."),
     ] = None,
+    issuer: Annotated[
+        str | None,
+        typer.Option("--issuer", metavar="URL", help="Also accept the access tokens of this authorization server."),
+    ] = None,
+    audience: Annotated[
+        str | None,
+        typer.Option("--audience", metavar="URL", help="The public address of /mcp, which these tokens are for."),
+    ] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope that they need; repeatable.")
+    ] = None,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Ask for no token, on this machine only; for trials.")
     ] = False,
@@ -125,7 +136,9 @@ def serve(
     if http is not None:
         from search_mcp.cli import http_front  # with libraries that no other command needs
 
-        wanted = http_front.Wanted(http, allow_host or (), allow_origin or (), needs_token=not no_auth, health=health)
+        wanted = http_front.Wanted(
+            http, allow_host or (), allow_origin or (), not no_auth, health, issuer, audience, scope or ()
+        )
         return http_front.run(options, log_level, wanted)
     return run(options.config, options.profile, log_level, options.servers)
 

@@ -21,7 +21,7 @@ from search_mcp.config import subset
 from search_mcp.config.sources import USER_SECRET
 from search_mcp.files import write_whole
 from search_mcp.folders import logins_folder, secrets_folder, tokens_folder
-from search_mcp.fronts.http.access import Token
+from search_mcp.fronts.http.access import SUBJECT_PREFIX, Token
 from search_mcp.fronts.http.token_store import NAME, TokenStore
 from search_mcp.model.similar import nearest
 from search_mcp.model.standing import ago
@@ -45,7 +45,7 @@ def add(
     ] = None,
 ) -> int:
     """Make a token and show it; a new one for a name ends the old one, and keeps its servers and results."""
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or name.startswith(SUBJECT_PREFIX):  # those are of an authorization server
         raise Misuse(f"{name!r} is no name for a token", "use small letters, digits and dashes, such as anna-laptop")
     if options.servers is not None:
         subset.parse(options.servers)
@@ -144,7 +144,7 @@ def _row(token: Token, used: float | None) -> tuple[str, ...]:
     ends = "" if token.expires is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(token.expires))
     expired = "" if token.is_valid(time.time()) else " (expired)"
     return (
-        token.name,
+        token.name if token.subject is None else f"{token.name} ({token.subject})",
         servers,
         token.profile or "",
         ", ".join(_secrets(token.name)),
@@ -156,10 +156,11 @@ def _row(token: Token, used: float | None) -> tuple[str, ...]:
 def _as_json(token: Token, used: float | None) -> dict[str, object]:
     return {
         "name": token.name,
+        "subject": token.subject,
         "servers": token.servers,
         "client": token.profile,
         "readOnly": token.read_only,
-        "created": iso(token.created),
+        "created": iso(token.created or None),
         "expires": iso(token.expires),
         "lastUsed": iso(used),
         "secrets": _secrets(token.name),

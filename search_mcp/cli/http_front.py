@@ -10,6 +10,7 @@ from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.fronts.http import serving
 from search_mcp.fronts.http.access import Places
+from search_mcp.fronts.http.protected_resource import ProtectedResource
 from search_mcp.fronts.http.serving import Address
 
 
@@ -23,6 +24,9 @@ class Wanted:
     needs_token: bool
     health: str | None = None
     """The address for health, readiness and metrics."""
+    issuer: str | None = None
+    audience: str | None = None
+    scopes: Sequence[str] = ()
 
 
 def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
@@ -36,14 +40,17 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
     try:
         address = Address.parse(wanted.address)
         health_at = None if wanted.health is None else Address.parse(wanted.health)
+        resource = ProtectedResource.of(wanted.issuer, wanted.audience, wanted.scopes)
     except ValueError as exc:
         raise Misuse(str(exc)) from exc
     if options.servers is not None:
         raise Misuse("--servers is for one client", "give each its own: `search-mcp token add NAME --servers LIST`")
     if not wanted.needs_token and not address.is_loopback:
         raise Misuse("--no-auth is for this machine only", "listen at 127.0.0.1, or leave it out")
+    if resource is not None and not wanted.needs_token:
+        raise Misuse("--no-auth and --issuer exclude each other")
     own = () if address.host in ("", "0.0.0.0", "::") else (address.host,)
-    places = Places.of((*own, *wanted.hosts), wanted.origins)
+    places = Places.of((*own, *wanted.hosts, resource.host if resource else ""), wanted.origins)
     try:
         return serving.run(
             options.config,
@@ -53,6 +60,7 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
             places,
             needs_token=wanted.needs_token,
             health_at=health_at,
+            resource=resource,
         )
     except OSError as exc:
         raise Problem(f"{wanted.address} cannot be used: {exc.strerror or exc}", "choose another port") from exc

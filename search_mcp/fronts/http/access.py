@@ -12,6 +12,8 @@ from search_mcp.wire.structs import Struct
 
 PREFIX = "smcp_"
 """The beginning of every token, by which scanners for secrets find them."""
+SUBJECT_PREFIX = "sub-"
+"""The beginning of the principals of an authorization server, and of no token's name."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of an address that only this machine reaches; with any port."""
 
@@ -22,6 +24,7 @@ class Token(Struct, frozen=True):
     name: str
     """The principal: a new secret for it keeps its servers and results."""
     digest: str
+    """Empty for a subject of an authorization server, which has no secret here."""
     servers: str | None = None
     """Its value of `--servers`."""
     profile: str | None = None
@@ -30,6 +33,8 @@ class Token(Struct, frozen=True):
     expires: float | None = None
     """The time from which it is not valid, in seconds since the epoch."""
     created: float = 0.0
+    subject: str | None = None
+    """The user or client at the authorization server."""
 
     def is_valid(self, now: float) -> bool:
         return self.expires is None or now < self.expires
@@ -40,12 +45,15 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def principal(authorization: str | None, tokens: Sequence[Token]) -> Token | None:
-    """Return the token of a request, by its `Authorization` header; `None` if it is not valid."""
+def bearer(authorization: str | None) -> str:
+    """Return what an `Authorization` header proves a client with; empty if it is nothing of this kind."""
     scheme, _, given = (authorization or "").partition(" ")
-    if scheme.lower() != "bearer":
-        return None
-    digest, found = digest_of(given.strip()), None
+    return given.strip() if scheme.lower() == "bearer" else ""
+
+
+def principal(given: str, tokens: Sequence[Token]) -> Token | None:
+    """Return the token that a client has given; `None` if it is not valid."""
+    digest, found = digest_of(given), None
     for token in tokens:  # all of them, so that the time does not tell which one fits
         if hmac.compare_digest(digest, token.digest):
             found = token

@@ -6,6 +6,7 @@ Decides the statuses and the headers. What a message is, and whether its headers
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -18,6 +19,9 @@ from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, Pairs,
 from search_mcp.fronts.http.streams import Stream, event
 from search_mcp.fronts.http.turns import Turns
 from search_mcp.wire.errors import SERVER_ERROR
+
+if TYPE_CHECKING:  # only with an issuer
+    from search_mcp.fronts.http.access_tokens import ResourceServer
 
 ENDPOINT = "/mcp"
 KEEP_ALIVE_SECONDS = 15.0
@@ -48,9 +52,11 @@ class HttpFront:
         tokens: Callable[[], Sequence[Token]] | None,
         places: Places,
         note_use: Callable[[Token], None] = lambda _token: None,
+        resource_server: "ResourceServer | None" = None,
     ) -> None:
         """`tokens` returns those that may be used now; `None` if none is needed."""
         self._clients, self._tokens, self._places, self._note_use = clients, tokens, places, note_use
+        self._resource_server = resource_server
         self.open_requests: Counter[str] = Counter()
         """Requests and streams that are open, by principal."""
         self.answered: Counter[int] = Counter()
@@ -93,6 +99,9 @@ class HttpFront:
     async def _answer(self, request: HttpRequest) -> None:
         if (status := self._places.refusal(request.headers)) is not None:
             raise RefusedError(status, "this host or origin is not allowed")
+        if self._resource_server is not None and request.path in self._resource_server.resource.paths:
+            await self._describe(request, self._resource_server.resource.metadata())
+            return
         if request.path != ENDPOINT:
             raise RefusedError(404, f"there is nothing but {ENDPOINT}")
         token = await self._token(request)
@@ -110,12 +119,31 @@ class HttpFront:
         """Return the token of a request when it is its principal's turn; those without one have one turn together."""
         if self._tokens is None:
             return ANYBODY
-        token = access.principal(request.headers.get("authorization"), self._tokens())
-        await self._turns.wait("" if token is None else token.name)
-        if token is None:
-            raise RefusedError(401, "a valid token is needed", ("www-authenticate", "Bearer"))
+        given = access.bearer(request.headers.get("authorization"))
+        try:
+            token = await self._principal(given, self._tokens())
+        except RefusedError:
+            await self._turns.wait("")
+            raise
+        await self._turns.wait(token.name)
         self._note_use(token)
         return token
+
+    async def _principal(self, given: str, tokens: Sequence[Token]) -> Token:
+        if given and self._resource_server is not None and not given.startswith(access.PREFIX):
+            return await self._resource_server.principal(given)
+        token = access.principal(given, tokens)
+        if token is None:
+            error = "invalid_token" if given else ""
+            server = self._resource_server
+            challenge = ("www-authenticate", "Bearer") if server is None else server.resource.challenge(error)
+            raise RefusedError(401, "a valid token is needed", challenge)
+        return token
+
+    async def _describe(self, request: HttpRequest, metadata: bytes) -> None:
+        if request.method != "GET":
+            raise RefusedError(405, "use GET", ("allow", "GET"))
+        await request.respond(200, metadata)
 
     @contextlib.contextmanager
     def _counted(self, principal: str) -> Iterator[None]:

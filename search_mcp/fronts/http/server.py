@@ -56,9 +56,12 @@ class HttpServer:
 
     async def read_tokens(self) -> None:
         """Read the tokens; end the clients of those that are gone or others."""
-        self.tokens = await run_in_thread(self._read_tokens)
+        former, self.tokens = self.tokens, await run_in_thread(self._read_tokens)
+        gone = set(former) - set(self.tokens)  # without subjects that are not recorded yet
+        for token in gone:
+            self._noted.pop(token.name, None)
         for client in list(self.clients):
-            if client.token not in self.tokens:
+            if client.token in gone:
                 self.clients.end(client)
 
     async def follow_tokens(self, watches: Watches) -> None:
@@ -74,7 +77,7 @@ class HttpServer:
         now = time.monotonic()
         if now - self._noted.get(token.name, -USE_SECONDS) >= USE_SECONDS:
             self._noted[token.name] = now
-            self.dependencies.file_queue(partial(self.store.note_use, token.name))
+            self.dependencies.file_queue(partial(self.store.note_use, token))
 
     # Edits of the configuration
 

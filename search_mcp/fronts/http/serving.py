@@ -27,6 +27,7 @@ from search_mcp.fronts.ending_signals import TERMINATION_SECONDS, on_ending_sign
 from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.app import HttpFront
 from search_mcp.fronts.http.health import Health
+from search_mcp.fronts.http.protected_resource import ProtectedResource
 from search_mcp.fronts.http.server import HttpServer
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.pool.pool import Pool
@@ -84,7 +85,12 @@ def read_configuration(explicit: str | None, log_level: str | None) -> Started:
 
 @asynccontextmanager
 async def running(
-    started: Started, places: Places, profile: Profile | None = None, *, needs_token: bool
+    started: Started,
+    places: Places,
+    profile: Profile | None = None,
+    *,
+    needs_token: bool,
+    resource: ProtectedResource | None = None,
 ) -> AsyncIterator[tuple[HttpFront, Health]]:
     """Run what clients over HTTP need; at the end, answer what is open, and stop the servers."""
     without_threads()
@@ -95,14 +101,23 @@ async def running(
         log.warning("! %s", warning)
     dependencies = replace(dependencies_of_user(files), max_message_bytes=config.settings.max_message_bytes)
     server = HttpServer(config, Pool(is_shared=True), dependencies, ProcessResults(), profile)
-    front = HttpFront(server.clients, (lambda: server.tokens) if needs_token else None, places, server.note_use)
+    resource_server = None
+    if resource is not None:
+        from search_mcp.fronts.http.access_tokens import ResourceServer  # with cryptography, which takes 0.2 s
+        from search_mcp.fronts.http.issuer_keys import IssuerKeys
+
+        resource_server = ResourceServer(resource, IssuerKeys(resource.issuer))
+    tokens_now = (lambda: server.tokens) if needs_token else None
+    front = HttpFront(server.clients, tokens_now, places, server.note_use, resource_server)
     async with server.pool.running(), anyio.create_task_group() as tasks:
+        if resource_server is not None:
+            tasks.start_soon(resource_server.keys.run)
         tasks.start_soon(server.clients.run)
         tasks.start_soon(follow_edits, started.follow, server, config, started.log_to, watches)
         if needs_token:
             await server.read_tokens()
             tasks.start_soon(server.follow_tokens, watches)
-            if not server.tokens:
+            if not server.tokens and resource is None:
                 log.warning("! no client has a token yet; `search-mcp token add NAME` makes one")
         try:
             yield front, Health(server, front)
@@ -126,6 +141,7 @@ async def serve(
     *,
     needs_token: bool,
     health_at: Address | None = None,
+    resource: ProtectedResource | None = None,
 ) -> None:
     """Serve clients until a signal comes; a second one ends open requests. `health_at` is the address for metrics."""
     ended = asyncio.Event()
@@ -140,7 +156,7 @@ async def serve(
     health_listening = health_at and listening_at(health_at.host, health_at.port)
     with on_ending_signals(end):
         async with anyio.create_task_group() as tasks:
-            async with running(started, places, profile, needs_token=needs_token) as (front, health):
+            async with running(started, places, profile, needs_token=needs_token, resource=resource) as (front, health):
                 tasks.start_soon(AsgiHost(front, is_for_clients=True).run_on, listening)
                 if health_at and health_listening:
                     tasks.start_soon(AsgiHost(health).run_on, health_listening)
@@ -159,6 +175,7 @@ def run(
     *,
     needs_token: bool,
     health_at: Address | None = None,
+    resource: ProtectedResource | None = None,
 ) -> int:
     """Run `search-mcp serve --http`; return the exit code.
 
@@ -168,5 +185,7 @@ def run(
     started = read_configuration(explicit_config, log_level)
     log_to = started.log_to
     with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal):
-        asyncio.run(serve(started, address, places, profile, needs_token=needs_token, health_at=health_at))
+        asyncio.run(
+            serve(started, address, places, profile, needs_token=needs_token, health_at=health_at, resource=resource)
+        )
     return 0

@@ -39,9 +39,7 @@ class TokenStore:
             OSError: it cannot be stored.
         """
         text = f"{PREFIX}{token.name}_{secrets.token_urlsafe(SECRET_BYTES)}"
-        make_folder(self.folder)
-        stored = replace(token, digest=digest_of(text), created=time.time())
-        write_whole(self._path(token.name), payload.encode_bytes(stored))
+        self._write(replace(token, digest=digest_of(text), created=time.time()))
         return text
 
     def remove(self, name: str) -> bool:
@@ -59,13 +57,15 @@ class TokenStore:
         self._used(name).unlink(missing_ok=True)
         return True
 
-    def note_use(self, name: str) -> None:
-        """Record that a token was used now.
+    def note_use(self, token: Token) -> None:
+        """Record that a token was used now; with it a new subject of an authorization server, for an operator to see.
 
         Raises:
             OSError: it cannot be recorded.
         """
-        self._used(name).touch(0o600)
+        if token.subject is not None and not self._path(token.name).exists():
+            self._write(token)
+        self._used(token.name).touch(0o600)
 
     def last_use(self, name: str) -> float | None:
         """Return when a token was used last, in seconds since the epoch; `None` if it was not."""
@@ -73,6 +73,10 @@ class TokenStore:
             return self._used(name).stat().st_mtime
         except OSError:
             return None
+
+    def _write(self, token: Token) -> None:
+        make_folder(self.folder)
+        write_whole(self._path(token.name), payload.encode_bytes(token))
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
