@@ -1,9 +1,11 @@
 // A protected server with the certified authorization server oidc-provider, whose user agrees at once:
-// `node oidc_server.mjs MODULE PORT`. It rotates refresh tokens, and revokes all tokens if a spent one comes back.
+// `node oidc_server.mjs MODULE PORT [FORMAT]`. It rotates refresh tokens, and revokes all tokens if a spent one comes
+// back. FORMAT is that of its access tokens: `opaque`, or `jwt`, which another server can check.
 import http from 'node:http';
 
 const { Provider } = await import(process.argv[2]);
 const port = Number(process.argv[3]);
+const accessTokenFormat = process.argv[4] ?? 'opaque';
 const issuer = `http://127.0.0.1:${port}`;
 const known = '/.well-known/oauth-protected-resource';
 
@@ -16,7 +18,7 @@ const provider = new Provider(issuer, {
       enabled: true,
       defaultResource: () => undefined,
       useGrantedResource: () => true,
-      getResourceServerInfo: () => ({ scope: 'read write', accessTokenTTL: 300, accessTokenFormat: 'opaque' }),
+      getResourceServerInfo: () => ({ scope: 'read write', accessTokenTTL: 300, accessTokenFormat }),
     },
   },
   scopes: ['openid', 'offline_access'],

@@ -10,7 +10,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from email.message import Message
 from pathlib import Path
 
@@ -35,20 +36,32 @@ INITIALIZE = (
 @pytest.fixture(params=["oidc-provider", "fastmcp"])
 def url(request: pytest.FixtureRequest, node: object) -> Iterator[str]:
     """Run a server; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     if request.param == "fastmcp":
         command = [packages.fastmcp(), str(HERE / "fastmcp_server.py"), str(port)]
     else:
         program, module = packages.oidc_provider()
         command = [program, str(HERE / "oidc_server.mjs"), module, str(port)]
+    with listening(command, port):
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def listening(command: Sequence[str], port: int) -> Iterator[None]:
+    """Run a server."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             until = time.monotonic() + SECONDS
             while not _listens(port):
                 assert server.poll() is None and time.monotonic() < until
                 time.sleep(0.05)  # it does not say when it is ready
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield
         finally:
             server.kill()
 

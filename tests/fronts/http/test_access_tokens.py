@@ -13,6 +13,7 @@ import jwt
 import pytest
 
 from fronts.http.issuing import AUDIENCE, ec_key, ed_key, jwk, rsa_key, signed
+from search_mcp.auth.errors import Unavailable
 from search_mcp.fronts.http.access import Token
 from search_mcp.fronts.http.access_tokens import MOST_CHARACTERS, ResourceServer, principal_name
 from search_mcp.fronts.http.issuer_keys import IssuerKeys, JwkSet
@@ -36,11 +37,11 @@ def keys() -> JwkSet:
     return JwkSet(found)
 
 
-def principal(token: str, *scopes: str) -> Token:
+def principal(token: str, *scopes: str, fetch: Callable[[str], JwkSet] = lambda _issuer: keys()) -> Token:
     """Return whose a token is, by a resource server with the keys above."""
 
     async def main() -> Token:
-        known = IssuerKeys(ISSUER, lambda _issuer: keys())
+        known = IssuerKeys(ISSUER, fetch)
         server = ResourceServer(ProtectedResource(ISSUER, AUDIENCE, scopes), known)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(known.run)
@@ -163,6 +164,19 @@ def test_a_token_without_a_needed_scope_is_told_all_of_them(scopes: dict[str, An
     metadata = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
     challenge = f'Bearer error="insufficient_scope", scope="tools files", resource_metadata="{metadata}"'
     assert caught.value.headers == (("www-authenticate", challenge),)
+
+
+def test_no_token_is_invalid_because_its_issuer_does_not_answer() -> None:
+    """Its client must not throw away its login."""
+
+    def fetch(_issuer: str) -> JwkSet:
+        raise Unavailable("it sleeps")
+
+    with pytest.raises(RefusedError) as caught:
+        principal(token(), fetch=fetch)
+    assert (caught.value.status, caught.value.headers) == (503, (("retry-after", "15"),))
+    with pytest.raises(RefusedError, match="algorithm"):
+        principal(f"{part({'alg': 'none'})}.{part({})}.", fetch=fetch)
 
 
 def test_the_names_of_subjects() -> None:
