@@ -40,6 +40,7 @@ class HttpServer:
         self.config.write_text(
             json.dumps({"mcpServers": servers, "settings": {"firstListSeconds": 60, **settings}}), "utf-8"
         )
+        self.more_environment: dict[str, str] = {}
         self.stderr: list[str] = []
         self.url = ""
 
@@ -47,7 +48,7 @@ class HttpServer:
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
         home = {"HOME": str(self.folder), "XDG_RUNTIME_DIR": self._runtime.name, VARIABLE: self._mark}
-        return {**kept, **home}
+        return {**kept, **home, **self.more_environment}
 
     def types(self, *words: str, stdin: str = "") -> str:
         """Run a command in the same home; return what it prints."""

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from processes.run import server
+from processes.test_loading import loaded
 
 from fronts.http.issuing import AUDIENCE, Issuer, issuing, signed
 from fronts.http.serving import HttpClient, HttpServer, result, text
+from search_mcp.__main__ import main
+from search_mcp.fronts.http import app
 
 METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 
@@ -118,6 +122,11 @@ def test_nothing_of_a_token_is_logged(house: House) -> None:
     assert not [part for part in token.split(".") if part in written]
 
 
+def test_no_token_has_the_name_of_a_subject(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["token", "add", "sub-anna"]) == 2
+    assert "is no name for a token" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -131,7 +140,35 @@ def test_nothing_of_a_token_is_logged(house: House) -> None:
     ],
 )
 def test_options_that_do_not_fit(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from search_mcp.__main__ import main
-
     assert main(["serve", "--http", "127.0.0.1:0", *options]) == 2
     assert reason in " ".join(capsys.readouterr().err.split())
+
+
+def test_without_an_issuer_nothing_of_it_is_loaded(tmp_path: Path) -> None:
+    front = HttpServer(tmp_path, {}, "--no-auth")
+    front.more_environment = {"PYTHONPROFILEIMPORTTIME": "1"}
+    with front, front.client() as client:
+        client.asks("ping")
+    assert "uvicorn" in "".join(front.stderr)
+    assert loaded("".join(front.stderr).encode(), "jwt", "cryptography", "search_mcp.fronts.http.issuer_keys") == set()
+
+
+@pytest.mark.parametrize("issuer", ["http://login.example.com", ""])
+def test_the_variables_of_the_application(issuer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of another ASGI server: a wrong one is told at its start."""
+    monkeypatch.setenv("SEARCH_MCP_ISSUER", issuer)
+    monkeypatch.setenv("SEARCH_MCP_AUDIENCE", AUDIENCE)
+    sent: list[Any] = []
+
+    async def main() -> None:
+        async def receive() -> Any:
+            return {"type": "lifespan.startup"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app({"type": "lifespan"}, receive, send)
+
+    anyio.run(main)
+    assert sent[0]["type"] == "lifespan.startup.failed"
+    assert ("not https" if issuer else "belong together") in sent[0]["message"]
