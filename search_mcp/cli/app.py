@@ -126,6 +126,7 @@ def serve(
     scope: Annotated[
         list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope that they need; repeatable.")
     ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON objects, one a line.")] = False,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Ask for no token, on this machine only; for trials.")
     ] = False,
@@ -136,10 +137,11 @@ def serve(
     if http is not None:
         from search_mcp.cli import http_front  # with libraries that no other command needs
 
-        wanted = http_front.Wanted(
-            http, allow_host or (), allow_origin or (), not no_auth, health, issuer, audience, scope or ()
-        )
+        hosts, origins, scopes = allow_host or (), allow_origin or (), scope or ()
+        wanted = http_front.Wanted(http, hosts, origins, not no_auth, health, issuer, audience, scopes, log_json)
         return http_front.run(options, log_level, wanted)
+    if allow_host or allow_origin or health or issuer or audience or scope or log_json or no_auth:
+        raise typer.BadParameter("this option is for clients over HTTP; add --http HOST:PORT")
     return run(options.config, options.profile, log_level, options.servers)
 
 

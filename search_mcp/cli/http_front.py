@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import Misuse, Problem
+from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.fronts.http import serving
 from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.protected_resource import ProtectedResource
-from search_mcp.fronts.http.serving import Address
+from search_mcp.fronts.http.serving import Address, Terms, read_configuration
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Wanted:
     issuer: str | None = None
     audience: str | None = None
     scopes: Sequence[str] = ()
+    log_json: bool = False
 
 
 def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
@@ -51,16 +52,9 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
         raise Misuse("--no-auth and --issuer exclude each other")
     own = () if address.host in ("", "0.0.0.0", "::") else (address.host,)
     places = Places.of((*own, *wanted.hosts, resource.host if resource else ""), wanted.origins)
+    terms = Terms(places, wanted.needs_token, resource, options.profile)
     try:
-        return serving.run(
-            options.config,
-            options.profile,
-            log_level,
-            address,
-            places,
-            needs_token=wanted.needs_token,
-            health_at=health_at,
-            resource=resource,
-        )
+        serving.run(read_configuration(options.config, log_level, as_json=wanted.log_json), terms, address, health_at)
     except OSError as exc:
         raise Problem(f"{wanted.address} cannot be used: {exc.strerror or exc}", "choose another port") from exc
+    return FINE

@@ -37,8 +37,8 @@ SETTLING_SECONDS = 1.0
 class LogSettings:
     """The log's level and the secrets it must not show, from every configuration so far."""
 
-    def __init__(self, asked_for: str | None) -> None:
-        self._asked_for = asked_for
+    def __init__(self, asked_for: str | None, *, as_json: bool = False) -> None:
+        self._asked_for, self.as_json = asked_for, as_json
         self._secrets: frozenset[str] = frozenset()
         self._learnt: dict[str, None] = {}  # the newest last
         self.redact = Redactor()

@@ -4,12 +4,15 @@ Decides the statuses and the headers. What a message is, and whether its headers
 """
 
 import contextlib
+import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
 
+from search_mcp import logs
 from search_mcp.dialects.front import http_rules
 from search_mcp.dialects.front.http_rules import SESSION_HEADER, VERSION_HEADER, Post, Refused
 from search_mcp.fronts.http import access
@@ -32,6 +35,8 @@ RETRY_MILLISECONDS = 1000
 """Time after which a client comes back to a stream that was closed."""
 MOST_REQUESTS = 256
 """Requests of one principal that may be open at a time."""
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_numbers = itertools.count(1)
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _STREAM_HEADERS = (
     ("content-type", _EVENTS),
@@ -85,6 +90,7 @@ class HttpFront:
         if scope["type"] != "http":
             return
         request = HttpRequest(scope, receive, send, self._count)
+        logs.REQUEST.set(_request_id(request))
         with contextlib.suppress(ClientGoneError):  # nothing can be answered
             try:
                 await self._answer(request)
@@ -219,6 +225,12 @@ class HttpFront:
         else:
             with client.in_use():
                 await Response(request, client, client.resumed(request.headers.get("last-event-id")), Post()).send()
+
+
+def _request_id(request: HttpRequest) -> str:
+    """Return the id that a proxy gave a request, or one of our own, for the log."""
+    given = request.headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else f"{next(_numbers):x}"
 
 
 class Response:

@@ -12,7 +12,7 @@ from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.app import HttpFront
 from search_mcp.fronts.http.protected_resource import ProtectedResource
 from search_mcp.fronts.http.requests import Receive, Send
-from search_mcp.fronts.http.serving import read_configuration, running
+from search_mcp.fronts.http.serving import Terms, read_configuration, running
 from search_mcp.model.errors import ConfigError
 
 HOSTS_VARIABLE, ORIGINS_VARIABLE = "SEARCH_MCP_ALLOW_HOSTS", "SEARCH_MCP_ALLOW_ORIGINS"
@@ -35,7 +35,7 @@ async def lifespan(receive: Receive, send: Send, show: Callable[[HttpFront | Non
     places = Places.of((*_listed(HOSTS_VARIABLE), resource.host if resource else ""), _listed(ORIGINS_VARIABLE))
     log_to = started.log_to
     with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal):
-        async with running(started, places, needs_token=True, resource=resource) as (front, _health):
+        async with running(started, Terms(places, resource=resource)) as (front, _health):
             show(front)
             await send({"type": "lifespan.startup.complete"})
             await receive()

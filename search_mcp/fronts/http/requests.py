@@ -4,6 +4,7 @@ Source: https://asgi.readthedocs.io/en/latest/specs/www.html.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from search_mcp.wire import messages
 from search_mcp.wire.errors import SERVER_ERROR
 from search_mcp.wire.structs import ErrorObject
+
+log = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -100,6 +103,7 @@ class HttpRequest:
     async def begin(self, status: int, headers: Pairs = ()) -> None:
         """Send the head of the response."""
         self._on_status(status)
+        log.debug("= %s %s: %d", self.method, self.path, status)
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 

@@ -72,7 +72,17 @@ class Started(Struct, frozen=True):
     log_to: LogSettings
 
 
-def read_configuration(explicit: str | None, log_level: str | None) -> Started:
+class Terms(Struct, frozen=True):
+    """Who may call, from where, and what all of them are shown."""
+
+    places: Places
+    needs_token: bool = True
+    resource: ProtectedResource | None = None
+    """As which access tokens are accepted; `None` for no such tokens."""
+    profile: Profile | None = None
+
+
+def read_configuration(explicit: str | None, log_level: str | None, *, as_json: bool = False) -> Started:
     """Find and read the configuration.
 
     Raises:
@@ -80,18 +90,11 @@ def read_configuration(explicit: str | None, log_level: str | None) -> Started:
     """
     path = locate(explicit, os.environ)
     follow = Gate(path, origin(path, explicit, os.environ), approvals())
-    return Started(follow.at_start(read(path, os.environ)), follow, LogSettings(log_level))
+    return Started(follow.at_start(read(path, os.environ)), follow, LogSettings(log_level, as_json=as_json))
 
 
 @asynccontextmanager
-async def running(
-    started: Started,
-    places: Places,
-    profile: Profile | None = None,
-    *,
-    needs_token: bool,
-    resource: ProtectedResource | None = None,
-) -> AsyncIterator[tuple[HttpFront, Health]]:
+async def running(started: Started, terms: Terms) -> AsyncIterator[tuple[HttpFront, Health]]:
     """Run what clients over HTTP need; at the end, answer what is open, and stop the servers."""
     without_threads()
     config, files, watches = started.config, FileQueue(), Watches()
@@ -100,24 +103,24 @@ async def running(
     for warning in config.warnings:
         log.warning("! %s", warning)
     dependencies = replace(dependencies_of_user(files), max_message_bytes=config.settings.max_message_bytes)
-    server = HttpServer(config, Pool(is_shared=True), dependencies, ProcessResults(), profile)
+    server = HttpServer(config, Pool(is_shared=True), dependencies, ProcessResults(), terms.profile)
     resource_server = None
-    if resource is not None:
+    if terms.resource is not None:
         from search_mcp.fronts.http.access_tokens import ResourceServer  # with cryptography, which takes 0.2 s
         from search_mcp.fronts.http.issuer_keys import IssuerKeys
 
-        resource_server = ResourceServer(resource, IssuerKeys(resource.issuer))
-    tokens_now = (lambda: server.tokens) if needs_token else None
-    front = HttpFront(server.clients, tokens_now, places, server.note_use, resource_server)
+        resource_server = ResourceServer(terms.resource, IssuerKeys(terms.resource.issuer))
+    tokens_now = (lambda: server.tokens) if terms.needs_token else None
+    front = HttpFront(server.clients, tokens_now, terms.places, server.note_use, resource_server)
     async with server.pool.running(), anyio.create_task_group() as tasks:
         if resource_server is not None:
             tasks.start_soon(resource_server.keys.run)
         tasks.start_soon(server.clients.run)
         tasks.start_soon(follow_edits, started.follow, server, config, started.log_to, watches)
-        if needs_token:
+        if terms.needs_token:
             await server.read_tokens()
             tasks.start_soon(server.follow_tokens, watches)
-            if not server.tokens and resource is None:
+            if not server.tokens and terms.resource is None:
                 log.warning("! no client has a token yet; `search-mcp token add NAME` makes one")
         try:
             yield front, Health(server, front)
@@ -133,16 +136,7 @@ async def running(
     files.finish()
 
 
-async def serve(
-    started: Started,
-    address: Address,
-    places: Places,
-    profile: Profile | None = None,
-    *,
-    needs_token: bool,
-    health_at: Address | None = None,
-    resource: ProtectedResource | None = None,
-) -> None:
+async def serve(started: Started, terms: Terms, address: Address, health_at: Address | None) -> None:
     """Serve clients until a signal comes; a second one ends open requests. `health_at` is the address for metrics."""
     ended = asyncio.Event()
     front: HttpFront | None = None
@@ -156,7 +150,7 @@ async def serve(
     health_listening = health_at and listening_at(health_at.host, health_at.port)
     with on_ending_signals(end):
         async with anyio.create_task_group() as tasks:
-            async with running(started, places, profile, needs_token=needs_token, resource=resource) as (front, health):
+            async with running(started, terms) as (front, health):
                 tasks.start_soon(AsgiHost(front, is_for_clients=True).run_on, listening)
                 if health_at and health_listening:
                     tasks.start_soon(AsgiHost(health).run_on, health_listening)
@@ -166,26 +160,12 @@ async def serve(
             tasks.cancel_scope.cancel()
 
 
-def run(
-    explicit_config: str | None,
-    profile: Profile | None,
-    log_level: str | None,
-    address: Address,
-    places: Places,
-    *,
-    needs_token: bool,
-    health_at: Address | None = None,
-    resource: ProtectedResource | None = None,
-) -> int:
-    """Run `search-mcp serve --http`; return the exit code.
+def run(started: Started, terms: Terms, address: Address, health_at: Address | None) -> None:
+    """Serve, with the log on stderr.
 
     Raises:
-        ConfigError: the configuration cannot be used.
+        OSError: an address cannot be used.
     """
-    started = read_configuration(explicit_config, log_level)
     log_to = started.log_to
-    with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal):
-        asyncio.run(
-            serve(started, address, places, profile, needs_token=needs_token, health_at=health_at, resource=resource)
-        )
-    return 0
+    with logs.to_stderr(log_to.level(started.config), log_to.clean, log_to.conceal, as_json=log_to.as_json):
+        asyncio.run(serve(started, terms, address, health_at))

@@ -76,7 +76,7 @@ class HttpServer:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.stderr.append(line)
-            if found := re.search(r"listening at (http\S+)", line):
+            if found := re.search(r'listening at (http[^\s"]+)', line):
                 self.url = found[1]
                 break
         assert self.url, "".join(self.stderr)
@@ -100,7 +100,7 @@ class HttpServer:
     @property
     def health(self) -> str:
         """The address for health and metrics, once it is logged."""
-        while not (found := re.search(r"health at (http\S+)", "".join(self.stderr))):
+        while not (found := re.search(r'health at (http[^\s"]+)', "".join(self.stderr))):
             time.sleep(0.01)
         return found[1]
 

@@ -1,6 +1,7 @@
 """Health, readiness and metrics, at an address of their own."""
 
 import contextlib
+import json
 import threading
 import time
 from pathlib import Path
@@ -24,6 +25,16 @@ def test_health_and_metrics_are_told_at_an_address_of_their_own(tmp_path: Path) 
         assert 'search_mcp_requests_total{status="200"} 1' in metrics
         assert 'search_mcp_servers{state="ready"} 1' in metrics
         assert httpx2.get(running.health + "/mcp", trust_env=False).status_code == 404
+
+
+def test_the_log_can_be_json_with_the_ids_of_requests(tmp_path: Path) -> None:
+    running = HttpServer(tmp_path, {}, "--no-auth", "--log-json", "--log-level", "debug")
+    with running, running.client() as client:
+        client.asks("tools/list", headers={"x-request-id": "of-the-proxy"})
+        client.asks("tools/list", headers={"x-request-id": "no id"})
+    lines = [json.loads(line) for line in running.stderr]
+    assert {line["request"] for line in lines if line["message"] == "= POST /mcp: 200"} >= {"of-the-proxy"}
+    assert "no id" not in {line.get("request") for line in lines}
 
 
 @pytest.mark.parametrize("is_hurried", [False, True])
