@@ -190,7 +190,7 @@ async def turn(subject: Running, headers: Mapping[str, str]) -> list[float]:
     return [1000 * statistics.median(times), CALLS / spent, 1e6 * used / CALLS]
 
 
-ROWS = ("a call: p50, ms", f"calls a second, {IN_FLIGHT} in flight, /s", "processor time of a call, us")
+ROWS = ("a call: p50, ms", f"calls, {IN_FLIGHT} in flight, /s", "processor time of a call, us")
 
 
 async def speed(names: Sequence[str], turns: int) -> None:

@@ -105,30 +105,43 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="Also answer under this name, as of a proxy; repeatable."),
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="With --http: also answer under this name, such as that of a proxy; repeatable.",
+        ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", metavar="ORIGIN", help="Let web pages of this origin call; repeatable."),
+        typer.Option(
+            "--allow-origin", metavar="ORIGIN", help="With --http: let web pages of this origin call; repeatable."
+        ),
     ] = None,
     health: Annotated[
         str | None,
-        typer.Option("--health", metavar="HOST:PORT", help="Answer /healthz, /readyz and /metrics at this address."),
+        typer.Option(
+            "--health", metavar="HOST:PORT", help="With --http: answer /healthz, /readyz and /metrics at this address."
+        ),
     ] = None,
     issuer: Annotated[
         str | None,
-        typer.Option("--issuer", metavar="URL", help="Also accept the access tokens of this authorization server."),
+        typer.Option(
+            "--issuer", metavar="URL", help="With --http: also accept the access tokens of this authorization server."
+        ),
     ] = None,
     audience: Annotated[
         str | None,
-        typer.Option("--audience", metavar="URL", help="The public address of /mcp, which these tokens are for."),
+        typer.Option(
+            "--audience", metavar="URL", help="With --issuer: the public address of /mcp, which its tokens are for."
+        ),
     ] = None,
     scope: Annotated[
-        list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope that they need; repeatable.")
+        list[str] | None,
+        typer.Option("--scope", metavar="NAME", help="With --issuer: a scope that its tokens need; repeatable."),
     ] = None,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON objects, one a line.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="With --http: log JSON objects, one a line.")] = False,
     no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Ask for no token, on this machine only; for trials.")
+        bool, typer.Option("--no-auth", help="With --http: ask for no token, on loopback addresses only; for trials.")
     ] = False,
 ) -> int:
     """Run the MCP server on stdio (default when started by a client), or over HTTP."""

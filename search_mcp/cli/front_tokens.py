@@ -31,7 +31,7 @@ app = command_group("Make, list and remove the tokens and secrets of clients ove
 
 _UNITS = {"h": 3600, "d": 86_400}
 _HEADINGS = ("Name", "Servers", "Shown as", "Secrets", "Expires", "Last used")
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and dashes.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token: small letters, digits and dashes.")]
 
 
 @app.command(cls=Command, epilog="search-mcp token add anna\nsearch-mcp token add ci --servers 'tag:ci' --read-only")
@@ -39,12 +39,15 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name: small lett
 def add(
     options: Options,
     name: _Name,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Only tools that their servers declare so.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Only tools that their servers declare read-only.")
+    ] = False,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="When it ends: 90d, 12h; never by default.")
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="When it ends, such as 90d or 12h; never by default."),
     ] = None,
 ) -> int:
-    """Make a token and show it; a new one for a name ends the old one, and keeps its servers and results."""
+    """Make a token and show it once; it replaces one of the same name, whose secrets and logins stay."""
     if not NAME.fullmatch(name) or name.startswith(SUBJECT_PREFIX):  # those are of an authorization server
         raise Misuse(f"{name!r} is no name for a token", "use small letters, digits and dashes, such as anna-laptop")
     if options.servers is not None:
@@ -79,7 +82,7 @@ def list_(options: Options) -> int:
 @app.command(cls=Command, epilog="search-mcp token remove anna")
 @takes("debug")
 def remove(options: Options, name: _Name) -> int:
-    """Remove a token with its logins and secrets; its clients are cut off at once."""
+    """Remove a token, and delete its logins and secrets; its sessions end at once."""
     store = TokenStore(tokens_folder())
     if not store.remove(name):
         raise _unknown(store, name)

@@ -3,6 +3,7 @@
 Decides which addresses need tokens, and what is refused before anything starts.
 """
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,5 +57,6 @@ def run(options: Options, log_level: str | None, wanted: Wanted) -> int:
     try:
         serving.run(read_configuration(options.config, log_level, as_json=wanted.log_json), terms, address, health_at)
     except OSError as exc:
-        raise Problem(f"{wanted.address} cannot be used: {exc.strerror or exc}", "choose another port") from exc
+        remedy = "choose another port" if exc.errno == errno.EADDRINUSE else ""
+        raise Problem(f"{exc.filename or wanted.address} cannot be used: {exc.strerror or exc}", remedy) from exc
     return FINE

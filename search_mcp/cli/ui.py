@@ -65,7 +65,8 @@ def _tell(answer: Json, screen: Terminal, *, no_open: bool) -> None:
         screen.note(f"On the computer with your browser, run `{forward}`, then open this address there.")
     elif not no_open:
         open_page(address)
-        screen.note("It is opened in your browser. The address works once, in the next ten minutes.")
+        screen.note("Your browser should open it now; if not, open it yourself.")
+    screen.note("The address works once, in the next ten minutes.")
 
 
 def _show_alone(first: Json, screen: Terminal, *, no_open: bool) -> int:

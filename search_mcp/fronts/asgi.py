@@ -60,7 +60,7 @@ class _Joining:
 
 
 class _Connection(H11Protocol):
-    """One connection. It makes room for itself: any program of the machine can open many, and send or read nothing."""
+    """One connection. At the limit, a new one ends an old one, so that idle connections keep nobody out."""
 
     opened = 0.0
     most = MOST_CONNECTIONS
@@ -74,7 +74,7 @@ class _Connection(H11Protocol):
 
 
 class _ClientConnection(_Connection):
-    """One connection of an MCP client; several people have one for each of their calls."""
+    """One connection of an MCP client; each open call and stream has its own."""
 
     most = MOST_CLIENT_CONNECTIONS
 

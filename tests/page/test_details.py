@@ -20,7 +20,7 @@ def test_a_server_is_shown_whole(new_home: NewHome, visitor: Visitor) -> None:
     page = visitor.enters(home)
     page.get_by_role("link", name=NAME).click()
     expect(page.get_by_role("heading", name=NAME)).to_be_visible()
-    expect(page.get_by_text("Start it to see its tools.")).to_be_visible()
+    expect(page.get_by_text("Its tools are not known yet.")).to_be_visible()
     page.get_by_role("button", name=f"Start: {NAME}").click()
     expect(page.get_by_text("Tells the time. <script>alert(1)</script> \\u{202e}", exact=True)).to_be_visible()
     expect(page.get_by_label(f"Log of {NAME}")).to_contain_text("started, pid")

@@ -1,7 +1,7 @@
 """The front over HTTP: Streamable HTTP in both eras, for clients that cannot start a process, and for teams.
 
 `app` is the ASGI application for any server that runs such: `uvicorn search_mcp.fronts.http:app`. It needs the server's
-lifespan events. The configuration is the one that `search-mcp serve` uses; every request needs a token.
+lifespan events. The configuration is the one that `search-mcp serve` uses; every call needs a token.
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping

@@ -1,6 +1,6 @@
 """Who may use the front over HTTP, and from where: tokens with names, and the hosts and origins of requests.
 
-Everything here is decided before a request is read.
+Everything here is decided from the headers of a request, before its body is read.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ class Token(Struct, frozen=True):
     """What is known of a token; its secret is not."""
 
     name: str
-    """The principal: a new secret for it keeps its servers and results."""
+    """The principal, which owns secrets, logins and sessions."""
     digest: str
     """Empty for a subject of an authorization server, which has no secret here."""
     servers: str | None = None
@@ -35,6 +35,11 @@ class Token(Struct, frozen=True):
     created: float = 0.0
     subject: str | None = None
     """The user or client at the authorization server."""
+
+    @property
+    def rights(self) -> object:
+        """What a client may do and is shown; a token with the same goes on with the sessions of another of its name."""
+        return self.name, self.servers, self.profile, self.read_only, self.subject
 
     def is_valid(self, now: float) -> bool:
         return self.expires is None or now < self.expires

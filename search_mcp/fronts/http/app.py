@@ -109,7 +109,7 @@ class HttpFront:
             await self._describe(request, self._resource_server.resource.metadata())
             return
         if request.path != ENDPOINT:
-            raise RefusedError(404, f"there is nothing but {ENDPOINT}")
+            raise RefusedError(404, f"unknown path; the endpoint is {ENDPOINT}")
         token = await self._token(request)
         if self.is_draining:
             raise RefusedError(503, "this server is ending", ("retry-after", "5"))

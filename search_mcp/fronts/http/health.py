@@ -1,4 +1,4 @@
-"""Health, readiness and metrics of the front over HTTP, for a listener of their own that no client reaches.
+"""Health, readiness and metrics of the front over HTTP, at an address of their own, which is not for clients.
 
 The metrics are those that show whether it is in trouble: requests by status, open ones by principal, clients, servers
 by state. Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/.

@@ -55,14 +55,17 @@ class HttpServer:
         return self.store.all()
 
     async def read_tokens(self) -> None:
-        """Read the tokens; end the clients of those that are gone or others."""
+        """Read the tokens; end the clients of those that are gone, or replaced by one with other rights."""
         former, self.tokens = self.tokens, await run_in_thread(self._read_tokens)
         gone = set(former) - set(self.tokens)  # without subjects that are not recorded yet
         for token in gone:
             self._noted.pop(token.name, None)
-        for client in list(self.clients):
-            if client.token in gone:
+        by_rights = {each.rights: each for each in self.tokens}
+        for client in [each for each in self.clients if each.token in gone]:
+            if (renewed := by_rights.get(client.token.rights)) is None:
                 self.clients.end(client)
+            else:
+                client.token = renewed
 
     async def follow_tokens(self, watches: Watches) -> None:
         """Read the tokens again whenever one is made or removed."""

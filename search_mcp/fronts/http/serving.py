@@ -6,6 +6,7 @@ Decides the order of starting and stopping: no new request is taken, open ones a
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -58,6 +59,18 @@ class Address:
         if not colon or not port.isdecimal() or int(port) > 65535:
             raise ValueError(f"{text!r} is no address such as 127.0.0.1:8808")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
+
+    def listening(self) -> socket.socket:
+        """Return a socket that listens there.
+
+        Raises:
+            OSError: the address, which is its file name, is in use, or is not one of this machine.
+        """
+        try:
+            return listening_at(self.host, self.port)
+        except OSError as exc:
+            exc.filename = f"{self.host}:{self.port}"
+            raise
 
     @property
     def is_loopback(self) -> bool:
@@ -146,8 +159,8 @@ async def serve(started: Started, terms: Terms, address: Address, health_at: Add
             front.hurry()
         ended.set()
 
-    listening = listening_at(address.host, address.port)
-    health_listening = health_at and listening_at(health_at.host, health_at.port)
+    listening = address.listening()
+    health_listening = health_at and health_at.listening()
     with on_ending_signals(end):
         async with anyio.create_task_group() as tasks:
             async with running(started, terms) as (front, health):

@@ -118,6 +118,25 @@ def test_a_removed_token_takes_its_secrets_along(team: Team) -> None:
         team.server.types("token", "secret", "dora", "WHO", stdin="x")
 
 
+def test_a_new_token_with_the_same_options_goes_on_with_the_sessions(team: Team) -> None:
+    old = team.server.token("eve")
+    with team.server.client(old) as before:
+        while before.opens().status_code == 401:
+            time.sleep(0.05)
+        new = team.server.token("eve")
+        while before.sends("ping").status_code != 401:
+            time.sleep(0.05)
+        with team.server.client(new) as after:
+            after.session = before.session
+            assert result(after.sends("ping")) == {}
+            other = team.server.token("eve", "--read-only")
+        with team.server.client(other) as changed:
+            changed.session = before.session
+            while (answer := changed.sends("ping")).status_code == 401:
+                time.sleep(0.05)
+            assert answer.status_code == 404
+
+
 def test_a_token_for_some_servers_lists_these_only(team: Team) -> None:
     token = team.server.token("ci", "--servers", "long", "--read-only")
     with team.server.client(token) as ci:
