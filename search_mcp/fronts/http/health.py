@@ -7,7 +7,7 @@ by state. Source of the format: https://prometheus.io/docs/instrumenting/exposit
 from collections import Counter
 from collections.abc import Iterator
 
-from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.front import HttpFront
 from search_mcp.fronts.http.requests import HttpRequest, Receive, RefusedError, Scope, Send
 from search_mcp.fronts.http.server import HttpServer
 

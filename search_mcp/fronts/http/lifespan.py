@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from search_mcp import logs
 from search_mcp.fronts.http.access import Places
-from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.front import HttpFront
 from search_mcp.fronts.http.protected_resource import ProtectedResource
 from search_mcp.fronts.http.requests import Receive, Send
 from search_mcp.fronts.http.serving import Terms, read_configuration, running

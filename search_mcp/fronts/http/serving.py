@@ -26,7 +26,7 @@ from search_mcp.config.watches import Watches
 from search_mcp.fronts.asgi import AsgiHost, listening_at
 from search_mcp.fronts.ending_signals import TERMINATION_SECONDS, on_ending_signals
 from search_mcp.fronts.http.access import Places
-from search_mcp.fronts.http.app import HttpFront
+from search_mcp.fronts.http.front import HttpFront
 from search_mcp.fronts.http.health import Health
 from search_mcp.fronts.http.protected_resource import ProtectedResource
 from search_mcp.fronts.http.server import HttpServer

@@ -13,8 +13,8 @@ import pytest
 from search_mcp.dialects.front.http_rules import Post
 from search_mcp.fronts.http import clients as module
 from search_mcp.fronts.http.access import Places, Token
-from search_mcp.fronts.http.app import Response
 from search_mcp.fronts.http.clients import MOST_STREAM_BYTES, Client, Clients
+from search_mcp.fronts.http.front import Response
 from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest
 from search_mcp.fronts.http.streams import CONGESTED_BYTES, Stream
 

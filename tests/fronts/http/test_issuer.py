@@ -1,6 +1,8 @@
 """`serve --http --issuer`: a protected resource, whose clients bring access tokens of an authorization server."""
 
+import importlib
 import json
+import pkgutil
 import re
 import time
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from processes.test_loading import loaded
 from fronts.http.issuing import AUDIENCE, Issuer, issuing, signed
 from fronts.http.serving import HttpClient, HttpServer, result, text
 from search_mcp.__main__ import main
-from search_mcp.fronts.http import app
+from search_mcp.fronts.http import App, app
 
 METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 
@@ -172,3 +174,11 @@ def test_the_variables_of_the_application(issuer: str, monkeypatch: pytest.Monke
     anyio.run(main)
     assert sent[0]["type"] == "lifespan.startup.failed"
     assert ("not https" if issuer else "belong together") in sent[0]["message"]
+
+
+def test_the_application_stays_what_it_is_when_its_modules_are_loaded() -> None:
+    """A module of its name in the package would take its place."""
+    assert isinstance(importlib.import_module("search_mcp.fronts.http").app, App)
+    for each in pkgutil.iter_modules(importlib.import_module("search_mcp.fronts.http").__path__):
+        importlib.import_module(f"search_mcp.fronts.http.{each.name}")
+    assert isinstance(importlib.import_module("search_mcp.fronts.http").app, App)
