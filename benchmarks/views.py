@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from page.running import PageHome, Visitor, chromium, running_browser  # noqa: E402
-from playwright.sync_api import Page, Response  # noqa: E402
+from playwright.sync_api import Page  # noqa: E402
 
 SERVERS, TOOLS = 50, 20
 AIMS = {
@@ -42,6 +42,10 @@ LOAD = """() => {
   const [paint] = performance.getEntriesByName("first-contentful-paint");
   return [paint.startTime, navigation.loadEventEnd];
 }"""
+
+SIZE = """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+  .filter((each) => !each.name.includes("/events"))
+  .reduce((sum, each) => sum + each.decodedBodySize, 0)"""
 
 
 def main() -> None:
@@ -118,15 +122,9 @@ def end_of_a_process(home: PageHome) -> None:
 
 def size(page: Page) -> int:
     """Return the bytes of all that a load of the view brings."""
-    answers: list[Response] = []
-
-    def note(answer: Response) -> None:
-        answers.append(answer)
-
-    page.on("response", note)
     page.reload(wait_until="load")
-    page.remove_listener("response", note)
-    return sum(len(each.body()) for each in answers if "/events" not in each.url)
+    brought: int = page.evaluate(SIZE)
+    return brought
 
 
 if __name__ == "__main__":

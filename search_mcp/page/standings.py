@@ -54,7 +54,7 @@ class Row:
     @property
     def id(self) -> str:
         """The id of its element, which a name with any characters may not be."""
-        return f"server-{hashlib.sha256(self.server.encode()).hexdigest()[:12]}"
+        return f"s-{hashlib.sha256(self.server.encode()).hexdigest()[:8]}"
 
     @property
     def runs_now(self) -> bool:
