@@ -138,14 +138,11 @@ def test_a_protocol_has_several_implementations_or_one_in_another_room() -> None
         for name, node in all_classes.items()
         if any(ast.unparse(base).partition("[")[0] == "Protocol" for base in node.bases)
     ]
+    all_members = {name: inherited(node, all_classes) for name, node in all_classes.items()}
     found = set()
     for name in protocols:
-        wanted = inherited(all_classes[name], all_classes)
-        made = [
-            other
-            for other, node in all_classes.items()
-            if other not in protocols and wanted <= inherited(node, all_classes)
-        ]
+        wanted = all_members[name]
+        made = [other for other, had in all_members.items() if other not in protocols and wanted <= had]
         if len(made) == 1 and made[0].partition(".")[0] == name.partition(".")[0]:
             found.add(name)
     assert sorted(found - NEEDED.keys()) == []

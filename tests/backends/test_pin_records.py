@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search_mcp.backends import pin_format, pin_records
@@ -129,6 +129,7 @@ definitions = st.dictionaries(
 )
 
 
+@settings(max_examples=30)  # large examples take long to make
 @given(definitions, st.randoms())
 def test_the_order_of_keys_is_no_change(definition: dict[str, Any], random: Any) -> None:
     def shuffled(part: Any) -> Any:
@@ -143,6 +144,7 @@ def test_the_order_of_keys_is_no_change(definition: dict[str, Any], random: Any)
     assert canonical(fields(definition)) == canonical(fields(shuffled(definition)))
 
 
+@settings(max_examples=30)
 @given(definitions, definitions)
 def test_different_definitions_are_distinguished(one: dict[str, Any], other: dict[str, Any]) -> None:
     one, other = without(one, "_meta"), without(other, "_meta")
