@@ -144,8 +144,9 @@ def taken(subject: str, measure: str, before: str = "") -> tuple[list[str], list
     """Take a measure of a subject once; return the rows with figures, and the failures."""
     done = evaluated(f"""
 import json, sys
-import client, readings, run, subjects
+import calls, client, readings, run, subjects
 from dataclasses import replace
+calls.PROCESSOR_CALLS = 100
 {before}
 taken, failures = run.take([{subject}], [{measure!r}], readings.Extent(1, (1,), 5, 60.0, (4,), (1,)))
 print(json.dumps([[each.reading.row for each in taken], failures]))
