@@ -51,7 +51,8 @@ def _candidates(
     new, known = _words(title, config.name)
     yield config.description or "", False
     yield title if new > max(known, 1) else "", True  # at least two words that are not in its name
-    yield first_sentence(capabilities.instructions) if capabilities is not None else "", True
+    said = first_sentence(capabilities.instructions) if capabilities is not None else ""
+    yield "" if "instructions" in said.casefold() else said, True  # such a sentence is about the text, not the server
     yield ", ".join(config.tags), False
     names = [item.own for item in islice(tools, TOOLS_READ)]
     more = ", …" if len(names) > TOOLS_NAMED else ""

@@ -75,6 +75,11 @@ def test_the_first_known_text_in_order_describes_a_server() -> None:
     assert described("s", None) == described("s", offer()) == ""
 
 
+def test_a_sentence_about_the_instructions_themselves_says_nothing() -> None:
+    said = offer("", "These instructions are written for an AI model. It keeps notes.")
+    assert described("s", said, TOOLS) == "read, write, list, move"
+
+
 @pytest.mark.parametrize(
     ("names", "then"),
     [
