@@ -80,7 +80,7 @@ async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
             await _Tour(client, terminal).take()
 
     await interruptible(work)  # the client stops its server
-    terminal.note(f"Every step succeeded. Configuration: {path}.")
+    terminal.note("Every step succeeded. Next: search-mcp import copies the servers of your AI clients.")
     return FINE
 
 

@@ -23,7 +23,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert "protocol 2026-07-28" in ended.out
     assert '"timezone": "Asia/Tokyo"' in ended.out
     assert "suggestions: time.get_current_time" in ended.out
-    assert ended.err.startswith("Every step succeeded.")
+    assert ended.err.startswith("Every step succeeded. Next: search-mcp import ")
     assert "\x1b" not in ended.out
     if is_supported(sys.platform):
         assert place.run("engine", "stop").out.startswith("Stopped the engine with pid ")
