@@ -33,7 +33,8 @@ logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
 class _Joining:
     """A transport that sends the head of a response and its body together, if both are written in one step.
 
-    Each time it sends costs more than writing both.
+    Each time it sends costs more than writing both. No more than two parts are held, so that it tells in time when the
+    other side does not read.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -44,9 +45,11 @@ class _Joining:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        if not self._parts:
-            self._loop.call_soon(self._send)
         self._parts.append(data)
+        if len(self._parts) == 1:
+            self._loop.call_soon(self._send)
+        else:
+            self._send()
 
     def _send(self) -> None:
         data = b"".join(self._parts)

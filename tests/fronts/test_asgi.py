@@ -3,9 +3,11 @@
 import asyncio
 import socket
 
+import anyio
 import pytest
+from starlette.types import Send
 
-from search_mcp.fronts.asgi import listening_at
+from search_mcp.fronts.asgi import AsgiHost, listening_at
 
 
 def test_small_parts_of_a_response_are_sent_at_once() -> None:
@@ -24,6 +26,33 @@ def test_small_parts_of_a_response_are_sent_at_once() -> None:
                 return await found
 
     assert asyncio.run(main())
+
+
+def test_a_client_that_does_not_read_holds_up_its_response() -> None:
+    """Otherwise all of the response is held in memory."""
+    begun, sent = asyncio.Event(), 0
+
+    async def app(_scope: object, _receive: object, send: Send) -> None:
+        nonlocal sent
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        begun.set()
+        while sent < 200:
+            sent += 1
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+
+    async def main() -> None:
+        listening = listening_at("127.0.0.1")
+        address = listening.getsockname()
+        with socket.create_connection(address) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(AsgiHost(app).run_on, listening)
+                await begun.wait()
+                await anyio.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+        assert sent < 100
+
+    asyncio.run(main())
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
