@@ -39,7 +39,7 @@ class _Handler(events.FileSystemEventHandler):
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         for path in map(Path, map(fsdecode, (event.src_path, event.dest_path))):
-            if path in self._files or path.parent in self._folders:
+            if path in self._files or path.parent in self._folders or path in self._folders:
                 with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                     self._loop.call_soon_threadsafe(self._on_edit)
 
@@ -47,6 +47,8 @@ class _Handler(events.FileSystemEventHandler):
 @contextlib.contextmanager
 def watched(on_edit: Callable[[], None], *paths: Path) -> Iterator[Callable[[], bool]]:
     """Call `on_edit` in the event loop at every edit of one of these files, or of a file in one of these folders.
+
+    That such a folder is deleted is an edit, too.
 
     Symbolic links are followed. Yield a function that returns false once a folder was replaced: edits in the new one
     are not reported.

@@ -134,7 +134,7 @@ async def follow_edits(
         shown = str(subset.veiled(config)) if subset is not None and isinstance(config, ConfigError) else complaint
         gateway.note_broken_edit(log_to.redact(shown) or None)
 
-    folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
+    folders = [folder for folder in (trust_folder(), approvals_folder()) if is_made(folder)]
     # Loaded after the first answers, which do not need it.
     await run_in_thread(_load_watching)
     await run_in_thread(gateway.tidy)
@@ -157,7 +157,7 @@ def select(subset: "Subset", config: Config) -> Config:
     return subset.of(config)
 
 
-def _is_made(folder: Path) -> bool:
+def is_made(folder: Path) -> bool:
     """Make a state folder, so that changes in it can be watched."""
     try:
         make_folder(folder)

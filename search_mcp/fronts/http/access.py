@@ -58,9 +58,9 @@ def bearer(authorization: str | None) -> str:
 
 def principal(given: str, tokens: Sequence[Token]) -> Token | None:
     """Return the token that a client has given; `None` if it is not valid."""
-    digest, found = digest_of(given), None
+    digest, found = digest_of(given).encode(), None
     for token in tokens:  # all of them, so that the time does not tell which one fits
-        if hmac.compare_digest(digest, token.digest):
+        if hmac.compare_digest(digest, token.digest.encode()):
             found = token
     return found if found is not None and found.is_valid(time.time()) else None
 

@@ -2,8 +2,11 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+
+import anyio
 
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.background import QueueOperation, run_in_thread
@@ -11,12 +14,12 @@ from search_mcp.catalog.profiles import BY_NAME, Profile
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.subset import parse
 from search_mcp.config.watches import Watches
-from search_mcp.files import make_folder
 from search_mcp.folders import tokens_folder
 from search_mcp.fronts.http.access import Token
-from search_mcp.fronts.http.clients import Clients
+from search_mcp.fronts.http.clients import LOOK_SECONDS, Clients
 from search_mcp.fronts.http.token_store import TokenStore
 from search_mcp.gateway.gateway import Gateway
+from search_mcp.gateway.reloading import is_made
 from search_mcp.pool.pool import Pool
 from search_mcp.results.process_results import ProcessResults
 from search_mcp.wire.structs import replace
@@ -50,13 +53,9 @@ class HttpServer:
 
     # Tokens
 
-    def _read_tokens(self) -> Sequence[Token]:
-        make_folder(self.store.folder)  # only an existing folder can be watched
-        return self.store.all()
-
     async def read_tokens(self) -> None:
         """Read the tokens; end the clients of those that are gone, or replaced by one with other rights."""
-        former, self.tokens = self.tokens, await run_in_thread(self._read_tokens)
+        former, self.tokens = self.tokens, await run_in_thread(self.store.all)
         gone = set(former) - set(self.tokens)  # without subjects that are not recorded yet
         for token in gone:
             self._noted.pop(token.name, None)
@@ -68,12 +67,14 @@ class HttpServer:
                 client.token = renewed
 
     async def follow_tokens(self, watches: Watches) -> None:
-        """Read the tokens again whenever one is made or removed."""
-        with watches.noticed(self.store.folder) as edited:
-            while True:
+        """Read the tokens again whenever one is made or removed; no later than `LOOK_SECONDS` after it."""
+        folder = self.store.folder
+        while await run_in_thread(partial(is_made, folder)):  # only an existing folder can be watched
+            with suppress(FileNotFoundError), watches.noticed(folder) as edited:  # each time anew: it may be replaced
                 await self.read_tokens()
-                await edited.wait()
-                edited.clear()
+                with anyio.move_on_after(LOOK_SECONDS):
+                    await edited.wait()
+        await self.read_tokens()  # there is none
 
     def note_use(self, token: Token) -> None:
         """Record the use of a token, at most once a minute."""

@@ -3,15 +3,21 @@
 Everything here may block and is called in a thread.
 """
 
+import logging
 import re
 import secrets
 import time
 from pathlib import Path
 
-from search_mcp.files import NotBelievedError, make_folder, open_own, write_whole
+from search_mcp.catalog.profiles import BY_NAME
+from search_mcp.config.subset import parse
+from search_mcp.files import make_folder, open_own, write_whole
 from search_mcp.fronts.http.access import PREFIX, Token, digest_of
+from search_mcp.model.errors import ConfigError
 from search_mcp.wire import payload
 from search_mcp.wire.structs import replace
+
+log = logging.getLogger(__name__)
 
 SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
@@ -58,14 +64,13 @@ class TokenStore:
         return True
 
     def note_use(self, token: Token) -> None:
-        """Record that a token was used now; with it a new subject of an authorization server, for an operator to see.
-
-        Raises:
-            OSError: it cannot be recorded.
-        """
-        if token.subject is not None and not self._path(token.name).exists():
-            self._write(token)
-        self._used(token.name).touch(0o600)
+        """Record that a token was used now; with it a new subject of an authorization server, to be listed."""
+        try:
+            if token.subject is not None and not self._path(token.name).exists():
+                self._write(token)
+            self._used(token.name).touch(0o600)
+        except OSError as exc:
+            log.warning("! the last use of %s cannot be recorded: %s", token.name, exc)
 
     def last_use(self, name: str) -> float | None:
         """Return when a token was used last, in seconds since the epoch; `None` if it was not."""
@@ -87,6 +92,25 @@ class TokenStore:
     def _read(self, path: Path) -> Token | None:
         try:
             with open_own(path) as file:
-                return payload.typed(file.read() or b"", Token)
-        except (OSError, NotBelievedError, ValueError):
+                return _checked(payload.typed(file.read() or b"", Token), path.stem)
+        except FileNotFoundError:
             return None
+        except (OSError, ConfigError, ValueError) as exc:
+            log.warning("! %s is ignored: %s", path, exc)
+            return None
+
+
+def _checked(token: Token, name: str) -> Token:
+    """Return a token that can be used.
+
+    Raises:
+        ValueError: it is not of this name, or is shown as a client that this version does not know.
+        ConfigError: its servers are no expression.
+    """
+    if token.name != name:
+        raise ValueError("it is of another name")
+    if token.profile is not None and token.profile not in BY_NAME:
+        raise ValueError(f"this version does not know the client {token.profile!r}")
+    if token.servers is not None:
+        parse(token.servers)
+    return token

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -145,6 +146,29 @@ def test_a_token_for_some_servers_lists_these_only(team: Team) -> None:
         names = [each["name"] for each in result(answer)["tools"]]
         assert not [each for each in names if "." in each]
         assert ci.asks("tools/call", name="one.remember", arguments={}).status_code == 400
+
+
+def test_tokens_are_noticed_in_a_folder_that_was_made_anew(tmp_path: Path) -> None:
+    running = HttpServer(tmp_path, {})
+    old = running.token("anna")
+    (file,) = tmp_path.rglob("front-tokens/anna.json")
+    with running, running.client(old) as anna:
+        assert anna.asks("tools/list").status_code == 200
+        while not file.with_suffix(".used").exists():  # the last that is written there
+            time.sleep(0.05)
+        shutil.rmtree(file.parent)
+        while anna.asks("tools/list").status_code != 401:
+            time.sleep(0.05)
+        with running.client(running.token("bob")) as bob:
+            while bob.asks("tools/list").status_code != 200:
+                time.sleep(0.05)
+
+
+def test_a_folder_that_cannot_be_made_means_no_tokens(tmp_path: Path) -> None:
+    (tmp_path / ".local").touch()
+    with HttpServer(tmp_path, {}) as running, running.client("smcp_anna_x") as anna:
+        assert anna.asks("tools/list").status_code == 401
+    assert "front-tokens cannot be made" in "".join(running.stderr)
 
 
 def test_a_removed_token_ends_its_sessions(team: Team) -> None:
