@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from search_mcp import logs
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.catalog.in_common import InCommon
@@ -64,6 +65,7 @@ class Pool:
                 tasks.cancel_scope.cancel()
 
     async def _run(self, server: PooledServer) -> None:
+        logs.REQUEST.set("")  # a server outlives the request that it was started for
         try:
             await server.run()
         finally:

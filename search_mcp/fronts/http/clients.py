@@ -15,6 +15,7 @@ from itertools import accumulate, islice
 import anyio
 from anyio.abc import TaskGroup
 
+from search_mcp import logs
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.http.access import Token
 from search_mcp.fronts.http.requests import RefusedError
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 1800.0
 """Time without a request or an open stream after which a client is forgotten, with its servers."""
 LOOK_SECONDS = 30.0
-"""Time between two looks for idle clients."""
+"""Time between two looks for idle clients, and for edits of the tokens of which the system does not tell."""
 MOST_STREAMS = 256
 """Streams of a session that are kept for a client that comes back."""
 MOST_STREAM_BYTES = 4 << 20
@@ -201,6 +202,7 @@ class Clients:
         return client
 
     async def _run(self, client: Client) -> None:
+        logs.REQUEST.set("")  # it goes on after the request that it began with
         try:
             with client.scope:
                 async with client.gateway.running():

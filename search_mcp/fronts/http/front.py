@@ -34,7 +34,7 @@ UNWATCHED_SECONDS = 0.02
 RETRY_MILLISECONDS = 1000
 """Time after which a client comes back to a stream that was closed."""
 MOST_REQUESTS = 256
-"""Requests of one principal that may be open at a time."""
+"""Requests of one principal that may be open at a time, and as many posts that end or answer one of them."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _numbers = itertools.count(1)
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -43,7 +43,6 @@ _STREAM_HEADERS = (
     ("cache-control", "no-store"),
     ("x-accel-buffering", "no"),  # "servers SHOULD include the `X-Accel-Buffering: no` header"
 )
-_NO_SESSION = RefusedError(404, "this session is unknown or has ended")
 ANYBODY = Token("anybody", "")
 """The principal of every request where no token is needed."""
 
@@ -153,8 +152,7 @@ class HttpFront:
 
     @contextlib.contextmanager
     def _counted(self, principal: str) -> Iterator[None]:
-        if self.open_requests[principal] >= MOST_REQUESTS:
-            raise RefusedError(429, f"{MOST_REQUESTS} requests are open", ("retry-after", "5"))
+        self._limit(principal, 2 * MOST_REQUESTS - 1)
         self.open_requests[principal] += 1
         try:
             yield
@@ -163,6 +161,11 @@ class HttpFront:
             self.open_requests += Counter()  # drops those without a request
             self._released.set()
 
+    def _limit(self, principal: str, most: int = MOST_REQUESTS) -> None:
+        """Refuse a request if more are open than there may be."""
+        if self.open_requests[principal] > most:
+            raise RefusedError(429, f"{MOST_REQUESTS} requests are open", ("retry-after", "5"))
+
     async def _post(self, request: HttpRequest, token: Token) -> None:
         if request.content_type != _JSON:
             raise RefusedError(415, f"the content type must be {_JSON}")
@@ -170,12 +173,14 @@ class HttpFront:
         if not (request.accepts(_JSON) and request.accepts(_EVENTS)):
             raise RefusedError(406, f"accept must list {_JSON} and {_EVENTS}")
         body = await request.body()
+        if self._tokens is not None and token.digest and token not in self._tokens():  # it was removed meanwhile
+            raise RefusedError(401, "the token was removed", ("www-authenticate", "Bearer"))
         post = http_rules.read_post(request.headers, body, lambda tool: self._clients.modern(token).schema(tool))
-        client = self._client(request, token, post)
         if post.is_request:
-            await self._answered(request, client, post, body)
+            self._limit(token.name)
+            await self._answered(request, self._client(request, token, post), post, body)
         else:
-            client.take(body, None)
+            self._client(request, token, post).take(body, None)
             await request.respond(202)
 
     def _client(self, request: HttpRequest, token: Token, post: Post) -> Client:
@@ -191,7 +196,7 @@ class HttpFront:
     def _session(self, token: Token, session: str) -> Client:
         client = self._clients.session(token, session)
         if client is None:
-            raise _NO_SESSION
+            raise RefusedError(404, "this session is unknown or has ended")
         return client
 
     async def _answered(self, request: HttpRequest, client: Client, post: Post, body: bytes) -> None:
@@ -223,6 +228,7 @@ class HttpFront:
         elif not request.accepts(_EVENTS):
             raise RefusedError(406, f"accept must list {_EVENTS}")
         else:
+            self._limit(token.name)
             with client.in_use():
                 await Response(request, client, client.resumed(request.headers.get("last-event-id")), Post()).send()
 
@@ -247,9 +253,9 @@ class Response:
             ClientGoneError: the client has closed the connection before the end.
         """
         self._stream.reader = self
-        if self._post.is_request:
-            await self._stream.news(UNWATCHED_SECONDS)
         try:
+            if self._post.is_request:
+                await self._stream.news(UNWATCHED_SECONDS)
             if self._stream.only_response is not None:
                 await self._send_all()
                 return
@@ -268,7 +274,9 @@ class Response:
     async def _send_all(self) -> None:
         if self._post.is_request:
             await self._stream.news(KEEP_ALIVE_SECONDS)
-        if (response := self._stream.only_response) is not None:
+        # "The server MUST either return `Content-Type: text/event-stream` in response to this HTTP GET, or else return
+        # HTTP 405": a stream that is resumed has events, also if the response is all that is left of it.
+        if self._post.is_request and (response := self._stream.only_response) is not None:
             self._stream.take()
             self._client.forget(self._stream)
             await self._request.respond(http_rules.status_of(self._post, response), response, self._session())

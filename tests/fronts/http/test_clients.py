@@ -1,38 +1,35 @@
 """Clients over HTTP and their streams: what one of them does, or a bug of it, must not harm the others."""
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
-from unittest.mock import MagicMock
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from fronts.http.in_process import LIMIT, new_gateway, running
 from search_mcp.dialects.front.http_rules import Post
 from search_mcp.fronts.http import clients as module
 from search_mcp.fronts.http.access import Places, Token
-from search_mcp.fronts.http.clients import MOST_STREAM_BYTES, Client, Clients
+from search_mcp.fronts.http.clients import MOST_STREAM_BYTES, Client
 from search_mcp.fronts.http.front import Response
 from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest
 from search_mcp.fronts.http.streams import CONGESTED_BYTES, Stream
+from search_mcp.gateway.gateway import Gateway
 
 ANNA, BOB = Token("anna", "a"), Token("bob", "b")
-LIMIT = 1 << 20
 
 
-def new_gateway(error: Exception | None = None) -> Any:
-    """Return a gateway that serves nothing; with an error, it is one with a bug."""
+def with_a_bug(token: Token) -> Gateway:
+    """Return a gateway; that of Bob has a bug."""
 
-    @asynccontextmanager
-    async def running() -> AsyncIterator[None]:
-        if error is not None:
-            raise error
-        yield
+    def failing() -> AbstractAsyncContextManager[None]:
+        raise ValueError("a bug")
 
-    gateway = MagicMock()
-    gateway.running = running
+    gateway = new_gateway(token)
+    if token is BOB:
+        gateway.running = failing  # type: ignore[assignment, method-assign]
     return gateway
 
 
@@ -65,7 +62,7 @@ def test_a_client_that_does_not_read_is_gone() -> None:
 
     async def main() -> bool:
         scope = {"method": "POST", "path": "/mcp", "headers": []}
-        client = Client(ANNA, new_gateway(), LIMIT)
+        client = Client(ANNA, new_gateway(ANNA), LIMIT)
         stream = client.new_stream()
         stream.finish(b"{}\n")
         with pytest.raises(ClientGoneError):
@@ -77,18 +74,13 @@ def test_a_client_that_does_not_read_is_gone() -> None:
 
 def test_a_bug_in_one_session_ends_that_one_alone(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> list[str]:
-        clients = Clients(lambda token: new_gateway(ValueError("a bug") if token is BOB else None), LIMIT)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(clients.run)
-            await anyio.lowlevel.checkpoint()
+        async with running(with_a_bug) as clients:
             clients.modern(ANNA)
             clients.modern(BOB)
             with anyio.fail_after(30):
                 while len(list(clients)) > 1:
                     await anyio.lowlevel.checkpoint()
-            left = [each.token.name for each in clients]
-            tasks.cancel_scope.cancel()
-        return left
+            return [each.token.name for each in clients]
 
     assert anyio.run(main) == ["anna"]
     assert "a bug" in caplog.text
@@ -98,45 +90,36 @@ def test_an_expired_token_ends_its_clients(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
 
     async def main() -> list[str]:
-        clients = Clients(lambda _: new_gateway(), LIMIT)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(clients.run)
-            await anyio.lowlevel.checkpoint()
+        async with running() as clients:
             clients.modern(ANNA)
             with clients.new_session(Token("bob", "b", expires=time.time())).in_use():  # an open stream
                 with anyio.fail_after(30):
                     while len(list(clients)) > 1:
                         await anyio.lowlevel.checkpoint()
-            left = [each.token.name for each in clients]
-            tasks.cancel_scope.cancel()
-        return left
+            return [each.token.name for each in clients]
 
     assert anyio.run(main) == ["anna"]
 
 
 def test_a_new_token_has_nothing_of_the_former() -> None:
     async def main() -> None:
-        clients = Clients(lambda _: new_gateway(), LIMIT)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(clients.run)
-            await anyio.lowlevel.checkpoint()
+        async with running() as clients:
             former = clients.modern(ANNA)
             assert clients.modern(Token("anna", "a")) is former
             assert clients.modern(Token("anna", "other", servers="one")) is not former
             assert former.scope.cancel_called
-            tasks.cancel_scope.cancel()
 
     anyio.run(main)
 
 
 def test_streams_that_are_kept_for_a_client_have_a_limit_together() -> None:
     async def main() -> tuple[int, int]:
-        client = Client(ANNA, new_gateway(), LIMIT, "session")
+        client = Client(ANNA, new_gateway(ANNA), LIMIT, "session")
         made = [client.new_stream() for _ in range(40)]
         for each in made:
             each.write(bytes(LIMIT // 2))
         client.new_stream()
-        modern = Client(ANNA, new_gateway(), LIMIT).new_stream()
+        modern = Client(ANNA, new_gateway(ANNA), LIMIT).new_stream()
         modern.write(bytes(LIMIT))
         modern.take()
         return sum(each.kept_bytes for each in client.streams.values()), modern.kept_bytes
@@ -149,7 +132,7 @@ def test_streams_that_are_kept_for_a_client_have_a_limit_together() -> None:
 @pytest.mark.parametrize("last", ["1" * 5000 + "-1", "1-" + "1" * 5000, "x", "", None, "99-1"])
 def test_an_unknown_event_resumes_the_stream_of_no_request(last: str | None) -> None:
     async def main() -> bool:
-        client = Client(ANNA, new_gateway(), LIMIT, "session")
+        client = Client(ANNA, new_gateway(ANNA), LIMIT, "session")
         return client.resumed(last) is client.background
 
     assert anyio.run(main)

@@ -28,13 +28,16 @@ def test_health_and_metrics_are_told_at_an_address_of_their_own(tmp_path: Path) 
 
 
 def test_the_log_can_be_json_with_the_ids_of_requests(tmp_path: Path) -> None:
-    running = HttpServer(tmp_path, {}, "--no-auth", "--log-json", "--log-level", "debug")
+    one = {"one": server("well_behaved")}
+    running = HttpServer(tmp_path, one, "--no-auth", "--log-json", "--log-level", "debug")
     with running, running.client() as client:
         client.asks("tools/list", headers={"x-request-id": "of-the-proxy"})
         client.asks("tools/list", headers={"x-request-id": "no id"})
     lines = [json.loads(line) for line in running.stderr]
     assert {line["request"] for line in lines if line["message"] == "= POST /mcp: 200"} >= {"of-the-proxy"}
     assert "no id" not in {line.get("request") for line in lines}
+    # A server goes on after the request that it was started for.
+    assert {line.get("request") for line in lines if "= one: started" in line["message"]} == {None}
 
 
 @pytest.mark.parametrize("is_hurried", [False, True])
