@@ -14,6 +14,7 @@ PREFIX = "smcp_"
 """The beginning of every token, by which scanners for secrets find them."""
 SUBJECT_PREFIX = "sub-"
 """The beginning of the principals of an authorization server, and of no token's name."""
+_SHARING = (("vary", "origin"), ("access-control-expose-headers", "mcp-session-id, www-authenticate"))
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of an address that only this machine reaches; with any port."""
 
@@ -91,6 +92,14 @@ class Places(Struct, frozen=True):
         scheme, _, place = origin.lower().partition("://")
         is_local = scheme in ("http", "https") and _without_port(place) in LOCAL_HOSTS
         return None if is_local and not self.is_open and _without_port(host) in LOCAL_HOSTS else 403
+
+    def sharing(self, headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        """Return the headers with which a browser lets a page of a listed origin read a response.
+
+        Source: https://fetch.spec.whatwg.org/#http-cors-protocol.
+        """
+        origin = headers.get("origin", "")
+        return (("access-control-allow-origin", origin), *_SHARING) if origin.lower() in self.origins else ()
 
     @property
     def is_open(self) -> bool:

@@ -43,6 +43,11 @@ _STREAM_HEADERS = (
     ("cache-control", "no-store"),
     ("x-accel-buffering", "no"),  # "servers SHOULD include the `X-Accel-Buffering: no` header"
 )
+_FOR_PAGES = (
+    ("access-control-allow-methods", "POST, GET, DELETE"),
+    ("access-control-allow-headers", "authorization, *"),  # `*` does not mean that one
+    ("access-control-max-age", "7200"),
+)
 ANYBODY = Token("anybody", "")
 """The principal of every request where no token is needed."""
 
@@ -104,6 +109,10 @@ class HttpFront:
     async def _answer(self, request: HttpRequest) -> None:
         if (status := self._places.refusal(request.headers)) is not None:
             raise RefusedError(status, "this host or origin is not allowed")
+        request.sharing = self._places.sharing(request.headers)
+        if request.sharing and request.method == "OPTIONS":  # a browser asks first, without the token
+            await request.respond(200, headers=_FOR_PAGES)
+            return
         if self._resource_server is not None and request.path in self._resource_server.resource.paths:
             await self._describe(request, self._resource_server.resource.metadata())
             return

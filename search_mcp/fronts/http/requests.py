@@ -5,7 +5,7 @@ Source: https://asgi.readthedocs.io/en/latest/specs/www.html.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,8 @@ class HttpRequest:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self._raw, self._receive, self._send = scope["headers"], receive, send
+        self.sharing: Sequence[tuple[str, str]] = ()
+        """Headers of the response for the browser of a page."""
 
     @cached_property
     def headers(self) -> dict[str, str]:
@@ -104,7 +106,7 @@ class HttpRequest:
         """Send the head of the response."""
         self._on_status(status)
         log.debug("= %s %s: %d", self.method, self.path, status)
-        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*headers, *self.sharing)]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
     async def send(self, data: bytes, *, is_last: bool = False) -> None:

@@ -43,8 +43,10 @@ async def running(make_gateway: Callable[[Token], Gateway] = new_gateway) -> Asy
         tasks.cancel_scope.cancel()
 
 
-def front_of(clients: Clients, tokens: Callable[[], Sequence[Token]] | None = None) -> HttpFront:
-    return HttpFront(clients, tokens, Places())
+def front_of(
+    clients: Clients, tokens: Callable[[], Sequence[Token]] | None = None, origins: Sequence[str] = ()
+) -> HttpFront:
+    return HttpFront(clients, tokens, Places.of((), origins))
 
 
 class Exchange:

@@ -78,3 +78,21 @@ async def test_a_refused_request_is_not_kept_in_memory() -> None:
         kept = [weakref.ref(await Exchange("POST", PING, mcp_session_id="stray").by(front)) for _ in range(2)]
         gc.collect()
         assert [each() for each in kept] == [None, None]
+
+
+async def test_a_page_of_a_listed_origin_can_call_and_read_the_answers() -> None:
+    """A browser asks before it sends the request, without its token, and keeps answers without the headers from it."""
+    page, other = "https://App.example.com", "http://localhost:3000"
+    async with running() as clients:
+        front = front_of(clients, lambda: [Token("anna", digest_of("x"))], origins=[page])
+        asked = await Exchange("OPTIONS", origin=page, access_control_request_method="POST").by(front)
+        assert (asked.status, asked.headers["access-control-allow-origin"]) == (200, page)
+        assert asked.headers["access-control-allow-headers"] == "authorization, *"
+        opened = await Exchange("POST", INITIALIZE, origin=page, authorization="Bearer x").by(front)
+        refused = await Exchange("POST", INITIALIZE, origin=page).by(front)
+        assert (opened.status, refused.status) == (200, 401)
+        for each in (opened, refused):
+            assert each.headers["access-control-allow-origin"] == page
+            assert each.headers["access-control-expose-headers"] == "mcp-session-id, www-authenticate"
+        local = await Exchange("OPTIONS", origin=other).by(front)
+        assert (local.status, "access-control-allow-origin" in local.headers) == (401, False)
