@@ -148,11 +148,13 @@ class HttpFront:
             return await self._resource_server.principal(given)
         token = access.principal(given, tokens)
         if token is None:
-            error = "invalid_token" if given else ""
-            server = self._resource_server
-            challenge = ("www-authenticate", "Bearer") if server is None else server.resource.challenge(error)
-            raise RefusedError(401, "a valid token is needed", challenge)
+            raise self._unauthorized("invalid_token" if given else "")
         return token
+
+    def _unauthorized(self, error: str) -> RefusedError:
+        server = self._resource_server
+        challenge = ("www-authenticate", "Bearer") if server is None else server.resource.challenge(error)
+        return RefusedError(401, "a valid token is needed", challenge)
 
     async def _describe(self, request: HttpRequest, metadata: bytes) -> None:
         if request.method != "GET":
@@ -183,7 +185,7 @@ class HttpFront:
             raise RefusedError(406, f"accept must list {_JSON} and {_EVENTS}")
         body = await request.body()
         if self._tokens is not None and token.digest and token not in self._tokens():  # it was removed meanwhile
-            raise RefusedError(401, "the token was removed", ("www-authenticate", "Bearer"))
+            raise self._unauthorized("invalid_token")
         post = http_rules.read_post(request.headers, body, lambda tool: self._clients.modern(token).schema(tool))
         if post.is_request:
             self._limit(token.name)
