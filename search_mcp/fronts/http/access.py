@@ -94,10 +94,7 @@ class Places(Struct, frozen=True):
         return None if is_local and not self.is_open and _without_port(host) in LOCAL_HOSTS else 403
 
     def sharing(self, headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-        """Return the headers with which a browser lets a page of a listed origin read a response.
-
-        Source: https://fetch.spec.whatwg.org/#http-cors-protocol.
-        """
+        """Return the headers with which a browser lets a page of a listed origin read a response (Fetch, 3.3)."""
         origin = headers.get("origin", "")
         return (("access-control-allow-origin", origin), *_SHARING) if origin.lower() in self.origins else ()
 
