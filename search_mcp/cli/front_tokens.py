@@ -7,7 +7,6 @@ secret never.
 import re
 import shutil
 import time
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -87,8 +86,13 @@ def remove(options: Options, name: _Name) -> int:
     if not store.remove(name):
         raise _unknown(store, name)
     for folder in (logins_folder(name), secrets_folder(name)):
-        with suppress(FileNotFoundError):
+        try:
             shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass
+        except OSError as exc:
+            remedy = "delete this folder yourself"
+            raise Problem(f"the token is removed, but {folder} cannot be deleted ({exc.strerror})", remedy) from exc
     options.screen.text(f"Removed the token {name}.")
     return FINE
 
@@ -113,7 +117,7 @@ def secret(
             path.unlink()
         except FileNotFoundError:
             raise Misuse(f"{name} has no secret {key}") from None
-        options.screen.text(f"Deleted the secret {key} of {name}.")
+        options.screen.text(f"Deleted the secret {key} of {name}; servers that run have it until their next start.")
         return FINE
     (value,) = asked([key], options.screen, f"in {path.parent}")
     try:

@@ -182,7 +182,7 @@ class SwitchedOff(Refused):
 
 
 class HiddenByReadOnly(WireError):
-    """The configuration admits only read-only tools of this server."""
+    """The configuration, or the client's token, admits only read-only tools of this server."""
 
     code = INVALID_PARAMS
 
@@ -191,7 +191,7 @@ class HiddenByReadOnly(WireError):
         self.name, self.server = name, server
 
     def __str__(self) -> str:
-        why = f"the configuration sets \"readOnly\" for server '{self.server}'"
+        why = f"no other of server '{self.server}' may be called (readOnly)"
         return f"Tool not declared read-only: {cut(self.name)}, and {why}"
 
     def data(self) -> Mapping[str, Any]:

@@ -122,7 +122,7 @@ class ServerReport:
         if "sharing" in server:
             text += f"; {server['sharing']}"
         if "readOnly" in server:
-            text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
+            text += f"; read-only, {server['leftOut']} other tools left out"
         if changes:
             text += f"; {changes}"
         if "instructions" in server:

@@ -41,7 +41,7 @@ def _is_refused(pair: Pair, name: str, remedy: str = "use call_tool for it") -> 
 def _is_hidden(pair: Pair, name: str, by: str | None = None) -> None:
     asked = pair.front.calls(name) if by is None else pair.front.calls(by, name=name)
     error = asked.fails(-32602).body["error"]
-    why = f"Tool not declared read-only: {name}, and the configuration sets \"readOnly\" for server 'alpha'"
+    why = f"Tool not declared read-only: {name}, and no other of server 'alpha' may be called (readOnly)"
     assert error["message"] == why
     pair.alpha.hears_nothing()
 

@@ -119,6 +119,21 @@ def test_a_removed_token_takes_its_secrets_along(team: Team) -> None:
         team.server.types("token", "secret", "dora", "WHO", stdin="x")
 
 
+def test_secrets_that_cannot_be_deleted_are_named(team: Team) -> None:
+    team.server.token("dora")
+    team.server.types("token", "secret", "dora", "WHO", stdin="it is dora")
+    (folder,) = team.server.folder.rglob("secrets-of/dora")
+    (folder / "WHO").unlink()
+    folder.rmdir()
+    folder.touch()  # a file in its place
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        team.server.types("token", "remove", "dora")
+    said = " ".join(failed.value.stderr.split())
+    assert said.startswith("error: the token is removed, but ")
+    assert "dora cannot be deleted (Not a directory); delete this folder yourself" in said
+    folder.unlink()
+
+
 def test_a_new_token_with_the_same_options_goes_on_with_the_sessions(team: Team) -> None:
     old = team.server.token("eve")
     with team.server.client(old) as before:
