@@ -1,9 +1,10 @@
-"""A model that has read one answer of `search_tools` can call each tool of the small real servers right.
+"""A model that read the light list or one answer of `search_tools` can call each tool of small real servers right.
 
 If it does not, what it is told is enough for the next call.
 """
 
 import json
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from own_tools.test_own_tools import HERE, Bench, entry
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.profiles import BY_NAME, Audience
+from search_mcp.catalog.rendering import light_definition
 from search_mcp.model.calls import Result
 from search_mcp.wire import payload
 
@@ -39,6 +41,13 @@ def _item(bench: Bench, call: FirstCall) -> Item:
     return next(item for item in bench.catalog.tools() if item.name == call.tool)
 
 
+def _names(arguments: Any) -> set[str]:
+    """Return the names in arguments, those in objects and lists included."""
+    if isinstance(arguments, dict):
+        return {*arguments}.union(*map(_names, arguments.values()))
+    return set[str]().union(*map(_names, arguments)) if isinstance(arguments, list) else set()
+
+
 def test_there_are_thirty_tools_and_every_server_is_among_them() -> None:
     assert len({call.tool for call in FIRST_CALLS}) >= 30
     assert {call.tool.partition(".")[0] for call in FIRST_CALLS} == {each["server"] for each in TOOLS}
@@ -49,6 +58,12 @@ def test_an_answer_shows_how_to_call_the_tool(bench: Bench, call: FirstCall) -> 
     text, data = bench.ask("search_tools", {"query": call.query})
     assert call.answer in [line.partition(". ")[2].partition(" [")[0] for line in text.splitlines()]
     assert any(each == call.answer or each.startswith(f"{call.answer}: ") for each in data["results"])
+
+
+@pytest.mark.parametrize("call", FIRST_CALLS, ids=lambda call: call.tool)
+def test_the_light_list_has_all_names_for_the_call(bench: Bench, call: FirstCall) -> None:
+    shown = json.loads(bytes(light_definition(_item(bench, call), call.tool, 100)["description"]))
+    assert _names(call.arguments) <= {*re.findall(r"\w+", shown)}
 
 
 @pytest.mark.parametrize("call", FIRST_CALLS, ids=lambda call: call.tool)
