@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from search_mcp.catalog import profiles
-from search_mcp.cli import app
+from search_mcp.cli import app, help_text
 from search_mcp.cli.files import schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation
@@ -40,7 +40,7 @@ def tables() -> Iterator[tuple[str, str]]:
     yield "keys of settings", _keys(Settings, without=shared)
     yield "keys of search", _keys(Search)
     yield "keys of semantic", _keys(Embeddings)
-    commands = dict(_commands(typer.main.get_command(app.application())))
+    commands = dict(help_text.commands(typer.main.get_command(app.application())))
     counted = Counter(_option(each) for command in commands.values() for each in _options(command))
     common = [option for option, count in counted.items() if count >= _OFTEN]
     yield "common options", _table(("Option", "Meaning"), common)
@@ -77,14 +77,6 @@ def _default(value: object) -> str:
     if isinstance(value, int | float):
         return f"`{value:.15g}`"
     return f'`"{value}"`' if isinstance(value, str) and value else ""
-
-
-def _commands(group: Any, *before: str) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, *before, name)
-        else:
-            yield " ".join((*before, name)), command
 
 
 def _options(command: Any) -> list[Any]:

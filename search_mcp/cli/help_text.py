@@ -85,6 +85,15 @@ def _default_config() -> str:
     return f"Default config file: {shown}"
 
 
+def commands(group: Any, *before: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands that have no subcommands, each with its words, such as "config path"."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *before, name)
+        else:
+            yield " ".join((*before, name)), command
+
+
 def options_of(command: Any) -> list[Any]:
     """Return the options of a command, in the order of their declaration."""
     return [each for each in command.params if each.param_type_name == "option" and "--help" not in each.opts]

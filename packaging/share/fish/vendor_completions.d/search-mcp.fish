@@ -1,0 +1,1 @@
+complete --command search-mcp --no-files --arguments "(env _SEARCH_MCP_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) search-mcp)" --condition "env _SEARCH_MCP_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) search-mcp"
