@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 from checkout import ROOT
 from fronts.http.serving import HttpServer
 from processes.run import server
+from real import packages
 from ruamel.yaml import YAML
 
+from distribution.conftest import Shell
 from search_mcp.config.parsing import parse
 
 FOLDER = ROOT / "packaging" / "service"
@@ -70,6 +73,12 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60)
     assert UNIT.name not in done.stderr
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the registry has no hadolint for Windows")
+def test_hadolint_takes_the_dockerfile(shell: Shell) -> None:
+    newest = [f"--ignore={rule}" for rule in ("DL3008", "DL3013")]  # an image gets the packages of its day
+    assert shell.run("uvx", "--quiet", "--from", packages.HADOLINT, "hadolint", *newest, DOCKERFILE) == ""
 
 
 @pytest.mark.parametrize("each", MANIFESTS, ids=lambda each: each["kind"])

