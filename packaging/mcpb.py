@@ -1,14 +1,12 @@
-"""Build the bundle that Claude Desktop and other hosts install by a click: `python packaging/mcpb.py [FOLDER]`.
+"""Build the bundle that Claude Desktop and other hosts install by a click: `python packaging/mcpb.py WHEEL`.
 
 A bundle of the type "uv" holds no dependencies: the host has uv install what its pyproject.toml names, which is
-the wheel beside it. The manifest copies the metadata of the wheel. The same sources give the same bytes,
-so the digest of a bundle can be checked.
+the wheel beside it. The manifest copies the metadata of the wheel. The bundle is written beside the wheel.
+The same wheel gives the same bytes, so the digest of a bundle can be checked.
 """
 
 import json
-import subprocess
 import sys
-import tempfile
 import zipfile
 from importlib.metadata import PackageMetadata, PathDistribution
 from pathlib import Path
@@ -31,16 +29,8 @@ search-mcp = {{ path = "{wheel}" }}
 """
 
 
-def build(folder: Path) -> Path:
-    """Write the bundle into a folder; return its path."""
-    with tempfile.TemporaryDirectory() as place:
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", place]
-        subprocess.run([*pip, str(ROOT)], check=True)
-        (wheel,) = Path(place).glob("*.whl")
-        return _pack(wheel, folder)
-
-
-def _pack(wheel: Path, folder: Path) -> Path:
+def pack(wheel: Path) -> Path:
+    """Write the bundle beside its wheel; return its path."""
     about = _metadata(wheel)
     manifest = json.loads((PARTS / "manifest.json").read_text("utf-8"))
     manifest["version"] = about["Version"]
@@ -56,8 +46,7 @@ def _pack(wheel: Path, folder: Path) -> Path:
         "server.py": (PARTS / "server.py").read_bytes(),
         wheel.name: wheel.read_bytes(),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    bundle = folder / f"{manifest['name']}-{about['Version']}.mcpb"
+    bundle = wheel.parent / f"{manifest['name']}-{about['Version']}.mcpb"
     with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             # With a date of its own, which is always the same.
@@ -72,4 +61,4 @@ def _metadata(wheel: Path) -> PackageMetadata:
 
 
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "dist"))  # noqa: T201  # the answer
+    print(pack(Path(sys.argv[1])))  # noqa: T201  # the answer

@@ -1,7 +1,13 @@
-"""Build what a release consists of into dist/, the sdist, the wheel and the bundle: `python scripts/build.py`."""
+"""Build what a release consists of into an empty dist/: sdist, wheel and bundle. `python scripts/build.py`."""
 
-from environment import python
+import shutil
+
+from environment import ROOT, python
+
+DIST = ROOT / "dist"
 
 if __name__ == "__main__":
-    python("-m", "build", "--outdir", "dist")
-    python("packaging/mcpb.py", "dist")
+    shutil.rmtree(DIST, ignore_errors=True)
+    python("-m", "build", "--outdir", str(DIST))
+    (wheel,) = DIST.glob("*.whl")
+    python("packaging/mcpb.py", str(wheel))

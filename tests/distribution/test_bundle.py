@@ -11,7 +11,7 @@ import pytest
 from checkout import ROOT
 from real import packages
 
-from distribution.conftest import SECONDS, Shell
+from distribution.conftest import SECONDS, Distributions, Shell
 from search_mcp import __version__
 from search_mcp.own_tools.definitions import NAMES
 
@@ -35,12 +35,11 @@ console.log(JSON.stringify(await getMcpConfigForManifest(options)));
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bundle")
-    command = [sys.executable, str(ROOT / "packaging" / "mcpb.py"), str(folder)]
+def bundle(distributions: Distributions) -> Path:
+    command = [sys.executable, str(ROOT / "packaging" / "mcpb.py"), str(distributions.wheel)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(folder / f"search-mcp-{__version__}.mcpb")
+    assert done.stdout.strip() == str(distributions.wheel.with_name(f"search-mcp-{__version__}.mcpb"))
     return Path(done.stdout.strip())
 
 

@@ -43,13 +43,6 @@ def test_groff_formats_the_man_page_without_a_warning() -> None:
     assert "search-mcp check --client cursor" in shown
 
 
-@needs("bash")
-def test_bash_completes() -> None:
-    script = SHARE / "bash-completion" / "completions" / "search-mcp"
-    tab = "COMP_WORDS=(search-mcp de) COMP_CWORD=1; _search_mcp_completion search-mcp; echo ${COMPREPLY[@]}"
-    assert sorted(run("bash", "-c", f". '{script}'; {tab}").split()) == ["demo", "describe"]
-
-
 @needs("zsh")
 def test_zsh_completes_with_the_first_tab() -> None:
     """`_arguments` of zsh would show the words that it gets."""
