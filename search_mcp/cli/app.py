@@ -14,6 +14,7 @@ import typer
 
 from search_mcp import __version__, installer
 from search_mcp.cli.console import is_of_closed_pipe
+from search_mcp.cli.counting import enumerated
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
@@ -153,8 +154,18 @@ def serve(
         hosts, origins, scopes = allow_host or (), allow_origin or (), scope or ()
         wanted = http_front.Wanted(http, hosts, origins, not no_auth, health, issuer, audience, scopes, log_json)
         return http_front.run(options, log_level, wanted)
-    if allow_host or allow_origin or health or issuer or audience or scope or log_json or no_auth:
-        raise typer.BadParameter("this option is for clients over HTTP; add --http HOST:PORT")
+    only_http = {
+        "--allow-host": allow_host,
+        "--allow-origin": allow_origin,
+        "--health": health,
+        "--issuer": issuer,
+        "--audience": audience,
+        "--scope": scope,
+        "--log-json": log_json,
+        "--no-auth": no_auth,
+    }
+    if given := [name for name, value in only_http.items() if value]:
+        raise Misuse(f"{enumerated(given)} work{'s' * (len(given) == 1)} with --http only", "add --http HOST:PORT")
     return run(options.config, options.profile, log_level, options.servers)
 
 

@@ -25,9 +25,9 @@ async def lifespan(receive: Receive, send: Send, show: Callable[[HttpFront | Non
     """Serve from the startup event to the shutdown event; `show` is given the front for this time."""
     await receive()
     try:
-        resource = ProtectedResource.of(
-            os.environ.get(ISSUER_VARIABLE), os.environ.get(AUDIENCE_VARIABLE), _listed(SCOPES_VARIABLE)
-        )
+        names = ISSUER_VARIABLE, AUDIENCE_VARIABLE
+        issuer, audience = map(os.environ.get, names)
+        resource = ProtectedResource.of(issuer, audience, _listed(SCOPES_VARIABLE), names)
         started = read_configuration(None, None)
     except (ConfigError, ValueError) as exc:
         await send({"type": "lifespan.startup.failed", "message": str(exc)})

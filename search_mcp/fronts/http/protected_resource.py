@@ -28,8 +28,14 @@ class ProtectedResource(Struct, frozen=True):
     """The scopes that a token needs."""
 
     @classmethod
-    def of(cls, issuer: str | None, audience: str | None, scopes: Iterable[str]) -> "ProtectedResource | None":
-        """Return the resource that an operator describes, if any.
+    def of(
+        cls,
+        issuer: str | None,
+        audience: str | None,
+        scopes: Iterable[str],
+        names: tuple[str, str] = ("--issuer", "--audience"),
+    ) -> "ProtectedResource | None":
+        """Return the resource that an operator describes, if any; `names` are those of the first two in errors.
 
         Raises:
             ValueError: the description cannot be used.
@@ -38,12 +44,12 @@ class ProtectedResource(Struct, frozen=True):
         if not (issuer or audience or needed):
             return None
         if not issuer or not audience:
-            raise ValueError("an issuer and an audience belong together")
-        for name, url in (("issuer", issuer), ("audience", audience)):
+            raise ValueError(f"{' and '.join(names)} are both needed, or neither")
+        for name, url in zip(names, (issuer, audience), strict=True):
             try:
                 check_url(name, url, Reach.SPECIAL)
             except AddressRefused as exc:
-                raise ValueError(f"the {name} cannot be used: {exc.why}") from exc
+                raise ValueError(f"{name} cannot be used: {exc.why}") from exc
         if not all(map(_SCOPE.fullmatch, needed)):
             raise ValueError("a scope has no spaces, quotes or backslashes")
         return cls(issuer, audience, needed)

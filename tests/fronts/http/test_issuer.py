@@ -19,6 +19,8 @@ from fronts.http.serving import HttpClient, HttpServer, result, text
 from search_mcp.__main__ import main
 from search_mcp.fronts.http import App, app
 
+BOTH_NEEDED = "--issuer and --audience are both needed, or neither"
+VARIABLES = "SEARCH_MCP_ISSUER and SEARCH_MCP_AUDIENCE"
 METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 
 
@@ -132,17 +134,31 @@ def test_no_token_has_the_name_of_a_subject(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--issuer", "https://a.example.com"], "belong together"),
-        (["--audience", AUDIENCE], "belong together"),
-        (["--scope", "x"], "belong together"),
-        (["--issuer", "http://a.example.com", "--audience", AUDIENCE], "the issuer cannot be used: it is not https"),
-        (["--issuer", "https://a.example.com", "--audience", "mcp"], "the audience cannot be used: it is not a URL"),
+        (["--issuer", "https://a.example.com"], BOTH_NEEDED),
+        (["--audience", AUDIENCE], BOTH_NEEDED),
+        (["--scope", "x"], BOTH_NEEDED),
+        (["--issuer", "http://a.example.com", "--audience", AUDIENCE], "--issuer cannot be used: it is not https"),
+        (["--issuer", "https://a.example.com", "--audience", "mcp"], "--audience cannot be used: it is not a URL"),
         (["--issuer", "https://a.example.com", "--audience", AUDIENCE, "--scope", 'a"'], "a scope has no spaces"),
         (["--issuer", "https://a.example.com", "--audience", AUDIENCE, "--no-auth"], "exclude each other"),
     ],
 )
 def test_options_that_do_not_fit(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--http", "127.0.0.1:0", *options]) == 2
+    assert reason in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--log-json"], "--log-json works with --http only; add --http HOST:PORT"),
+        (["--health", "127.0.0.1:0", "--scope", "x"], "--health and --scope work with --http only"),
+    ],
+)
+def test_options_that_need_the_front_over_http(
+    options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *options]) == 2
     assert reason in " ".join(capsys.readouterr().err.split())
 
 
@@ -173,7 +189,9 @@ def test_the_variables_of_the_application(issuer: str, monkeypatch: pytest.Monke
 
     anyio.run(main)
     assert sent[0]["type"] == "lifespan.startup.failed"
-    assert ("not https" if issuer else "belong together") in sent[0]["message"]
+    assert ("SEARCH_MCP_ISSUER cannot be used: it is not https" if issuer else f"{VARIABLES} are both needed") in sent[
+        0
+    ]["message"]
 
 
 def test_the_application_stays_what_it_is_when_its_modules_are_loaded() -> None:
