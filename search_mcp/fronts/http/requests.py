@@ -50,6 +50,7 @@ class HttpRequest:
         self._on_status = on_status
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self._port: int | None = (scope.get("server") or (None, None))[1]
         self._raw, self._receive, self._send = scope["headers"], receive, send
         self.sharing: Sequence[tuple[str, str]] = ()
         """Headers of the response for the browser of a page."""
@@ -62,6 +63,12 @@ class HttpRequest:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             found[key] = f"{found[key]}, {text}" if key in found else text
         return found
+
+    @property
+    def origin(self) -> str:
+        """The scheme and the host by which the client calls: a host without our port is that of a proxy with TLS."""
+        host = self.headers.get("host", "")
+        return f"{'http' if host.endswith(f':{self._port}') else 'https'}://{host}"
 
     @property
     def content_type(self) -> str:
@@ -121,10 +128,13 @@ class HttpRequest:
         except TimeoutError:
             raise ClientGoneError from None
 
-    async def respond(self, status: int, body: bytes = b"", headers: Pairs = ()) -> None:
-        """Send a whole response, whose body is JSON if there is any."""
-        kind = (("content-type", "application/json"),) if body else ()
-        await self.begin(status, (*kind, ("content-length", str(len(body))), *headers))
+    async def respond(
+        self, status: int, body: bytes = b"", headers: Pairs = (), content_type: str = "application/json"
+    ) -> None:
+        """Send a whole response; `content_type` is that of its body, if there is any."""
+        kind = (("content-type", content_type),) if body else ()
+        length = () if status in (204, 304) else (("content-length", str(len(body))),)  # RFC 9110, 8.6
+        await self.begin(status, (*kind, *length, *headers))
         await self.send(body, is_last=True)
 
     async def refuse(self, refused: RefusedError) -> None:
