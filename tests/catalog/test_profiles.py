@@ -39,6 +39,9 @@ CLIENTS = [
     ("antigravity", ["antigravity-client"], DASHES, 60, "light"),
     ("augment", ["Augment"], DASHES, 60, "light"),
     ("lm-studio", [], DOTS, 128, "light"),
+    ("n8n", ["@n8n/n8n-nodes-langchain.mcpClientTool"], DASHES, 64, "light"),
+    ("librechat", ["@librechat/api-client"], DASHES, 49, "light"),  # 64 with `_mcp_search-mcp`
+    ("open-webui", [], DASHES, 53, "light"),  # 64 with `search-mcp_`
 ]
 
 

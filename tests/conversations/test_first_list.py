@@ -26,9 +26,8 @@ FIRST_LIST: dict[str, tuple[float, set[str]]] = {
     "codex": (3.0, {"half"}),
     "cline": (1.8, {"half"}),
     **dict.fromkeys(("claude-code", "gemini-cli", "copilot-cli", "opencode"), (1.0, {"half"})),
-    **dict.fromkeys(
-        ("vscode", "cursor", "windsurf", "zed", "goose", "lm-studio", "antigravity", "augment", "canonical"), UNKNOWN
-    ),
+    **dict.fromkeys(("vscode", "cursor", "windsurf", "zed", "goose", "lm-studio", "antigravity", "augment"), UNKNOWN),
+    **dict.fromkeys(("n8n", "librechat", "open-webui", "canonical"), UNKNOWN),
 }
 READS_ONE_LIST = {"claude-desktop", "codex", "cline"}
 
