@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 ALL_SECONDS = 60.0
 """Time for all requests of one `Fetcher`, while a login's lock is held. A server can name 70 addresses of metadata, and
 send an answer byte by byte."""
-_TOO_SLOW = f"all answers together take longer than {ALL_SECONDS:g} s"
 
 T = TypeVar("T")
 
@@ -35,8 +34,8 @@ T = TypeVar("T")
 class Fetcher:
     """Makes the requests of the login of one server."""
 
-    def __init__(self, url: str, ca_file: str | None = None) -> None:
-        """Prepare requests; `url` is the address of the MCP server.
+    def __init__(self, url: str, ca_file: str | None = None, *, seconds: float = ALL_SECONDS) -> None:
+        """Prepare requests; `url` is the address of the MCP server, `seconds` the time for all of them.
 
         Raises:
             AuthError: the file with certificates cannot be read.
@@ -46,7 +45,8 @@ class Fetcher:
         # a server on the Internet would otherwise be taken for one of the user's network, whose addresses it may name.
         self._addresses = _addresses_of_server(self._host)
         self.reach = _reach_of_server(self._host, self._addresses)
-        self._ends = time.monotonic() + ALL_SECONDS
+        self._seconds = seconds
+        self._ends = time.monotonic() + seconds
         self._ca_file = ca_file
         self._contexts: dict[str, ssl.SSLContext] = {}
 
@@ -95,14 +95,14 @@ class Fetcher:
     def _send(self, request: Request, url: str, extensions: dict[str, str], proxy: str | None) -> Response:
         left = self._ends - time.monotonic()
         if left <= 0:
-            return Response(failure=_TOO_SLOW)
+            return Response(failure=f"all answers together take longer than {self._seconds:g} s")
         verify = self._certificates(urlsplit(url).scheme)
         try:
             client = httpx2.AsyncClient(verify=verify, trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
             # In an event loop, a limit of time also ends a request whose answer arrives byte by byte.
             return anyio.run(_exchanged, client, request, url, extensions, left)
         except TimeoutError:
-            return Response(failure=_TOO_SLOW)
+            return Response(failure=f"all answers together take longer than {self._seconds:g} s")
         except (*FAILURES, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
             return Response(failure=why(exc, request.url))

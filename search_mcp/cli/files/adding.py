@@ -96,7 +96,13 @@ def add(
         return FINE
     if options.no_start:
         options.screen.note(f"Next: {' '.join([command_to_check(options, path), *map(for_shell, added)])}")
-    elif warming.start(path, options.screen, added):
+        return FINE
+    for each in added:
+        if "url" in (entry := planned.entries[each]):
+            from search_mcp.cli.files import server_card  # with the HTTP client
+
+            server_card.show(each, entry, options.screen)
+    if warming.start(path, options.screen, added):
         tell_of_restarts(path, added, options.screen)
     return FINE
 

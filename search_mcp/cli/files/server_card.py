@@ -1,0 +1,91 @@
+"""The server card of a remote server that is added: what the server says of itself, which is shown and not used.
+
+> Clients MUST NOT treat Server Card contents as authoritative for security or access-control decisions.
+
+Sources: SEP-2127 (final), and docs/discovery.md and schema.ts of modelcontextprotocol/experimental-ext-server-card, of
+2026-07-24.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from search_mcp.auth.errors import AuthError
+from search_mcp.auth.fetching import Fetcher
+from search_mcp.auth.steps import Request
+from search_mcp.cli.terminal import Terminal
+from search_mcp.http.failures import CONNECT_SECONDS
+from search_mcp.model.visible import one_line
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct, field
+
+LONGEST = 100
+"""Characters of a title or a description: "@maxLength 100"."""
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+class Header(Struct, frozen=True):
+    """A header that clients send to the server."""
+
+    name: str
+    is_required: bool = field(name="isRequired", default=False)
+
+
+class Remote(Struct, frozen=True):
+    """An address of the server."""
+
+    url: str
+    headers: tuple[Header, ...] = ()
+
+
+class Card(Struct, frozen=True):
+    """The members of a card that a person is shown."""
+
+    name: str
+    description: str
+    title: str = ""
+    remotes: tuple[Remote, ...] = ()
+
+
+def show(name: str, entry: Mapping[str, Any], screen: Terminal) -> None:
+    """Show what a new server says of itself, if it has a card, and which of the headers that it needs are missing."""
+    card = read(entry)
+    if card is None:
+        return
+    screen.note(f"{name} describes itself as {_short(card.title or card.name)}: {_short(card.description)}")
+    for header in _missing(card, entry):
+        screen.warning(f"{name} asks for the header {header}; remove it, and add it again with --secret {header}")
+
+
+def read(entry: Mapping[str, Any]) -> Card | None:
+    """Return the card of the server of an entry; `None` if there is none that can be read."""
+    url = entry.get("url")
+    if not isinstance(url, str) or "${" in url or entry.get("type") == "sse":
+        return None
+    parts = urlsplit(url)
+    # "The `/server-card` suffix is appended to the server's **streamable-HTTP URL**". Secrets in it are not sent.
+    card_url = parts._replace(
+        netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path}/server-card", query="", fragment=""
+    )
+    # "A client requesting a Server Card SHOULD send `Accept: application/mcp-server-card+json`"
+    request = Request("server card", card_url.geturl(), headers={"accept": "application/mcp-server-card+json"})
+    try:
+        response = Fetcher(card_url.geturl(), seconds=CONNECT_SECONDS).fetch(request)
+        card = payload.typed(response.body, Card) if response.status == 200 else None
+    except (AuthError, ValueError):
+        return None
+    return card if card is not None and 0 < len(card.description) <= LONGEST >= len(card.title) else None
+
+
+def _missing(card: Card, entry: Mapping[str, Any]) -> Iterator[str]:
+    present = {each.lower() for each in entry.get("headers") or ()}
+    for remote in card.remotes:
+        if remote.url == entry["url"]:
+            for header in remote.headers[:8]:
+                if header.is_required and header.name.lower() not in present and _HEADER.fullmatch(header.name):
+                    yield header.name
+
+
+def _short(text: str) -> str:
+    return one_line(text)[:LONGEST]
