@@ -19,7 +19,7 @@ from search_mcp.fronts.http import access
 from search_mcp.fronts.http.access import Places, Token
 from search_mcp.fronts.http.clients import Client, Clients
 from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, Pairs, Receive, RefusedError, Scope, Send
-from search_mcp.fronts.http.server_card import HEADERS, MEDIA_TYPE, SUFFIX, entity_tag, is_known, server_card
+from search_mcp.fronts.http.server_card import SUFFIX, answer, server_card
 from search_mcp.fronts.http.streams import Stream, event
 from search_mcp.fronts.http.turns import Turns
 from search_mcp.wire.errors import SERVER_ERROR
@@ -111,7 +111,8 @@ class HttpFront:
         if (status := self._places.refusal(request.headers)) is not None:
             raise RefusedError(status, "this host or origin is not allowed")
         if request.path == ENDPOINT + SUFFIX:
-            await self._show_card(request)
+            await self._turns.wait("")
+            await answer(request, self._card(request))
             return
         request.sharing = self._places.sharing(request.headers)
         if request.sharing and request.method == "OPTIONS":  # a browser asks first, without the token
@@ -165,21 +166,10 @@ class HttpFront:
             raise RefusedError(405, "use GET", ("allow", "GET"))
         await request.respond(200, metadata)
 
-    async def _show_card(self, request: HttpRequest) -> None:
-        await self._turns.wait("")
-        if request.method == "OPTIONS":
-            await request.respond(204, headers=HEADERS)
-            return
-        if request.method != "GET":
-            raise RefusedError(405, "use GET", ("allow", "GET, OPTIONS"))
-        known = self._resource_server and self._resource_server.resource.audience
-        url = known or f"{request.origin}{ENDPOINT}"
-        card = server_card(url, takes_tokens=self._tokens is not None, has_issuer=known is not None)
-        headers = (*HEADERS, ("etag", tag := entity_tag(card)))
-        if is_known(tag, request.headers.get("if-none-match", "")):
-            await request.respond(304, headers=headers)
-        else:
-            await request.respond(200, card, headers, MEDIA_TYPE)
+    def _card(self, request: HttpRequest) -> bytes:
+        audience = self._resource_server and self._resource_server.resource.audience
+        url = audience or f"{request.origin}{ENDPOINT}"
+        return server_card(url, takes_tokens=self._tokens is not None, has_issuer=audience is not None)
 
     @contextlib.contextmanager
     def _counted(self, principal: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""The server card: how a client can connect, for those that have not connected yet. Pure.
+"""The server card: how a client can connect, for those that have not connected yet.
 
 It says nothing of the servers and tools behind search-mcp, so it needs no token. Sources: SEP-2127 (final), and
 docs/discovery.md and schema.ts of modelcontextprotocol/experimental-ext-server-card, of 2026-07-24.
@@ -9,6 +9,7 @@ from typing import Any
 
 from search_mcp import __version__
 from search_mcp.dialects import names
+from search_mcp.fronts.http.requests import HttpRequest, RefusedError
 from search_mcp.wire import payload
 
 # "which we reserve for this purpose": `GET <streamable-http-url>/server-card`
@@ -47,11 +48,22 @@ def server_card(url: str, *, takes_tokens: bool, has_issuer: bool) -> bytes:
     )
 
 
-def entity_tag(card: bytes) -> str:
-    """Return the validator of a card. "Hosts SHOULD also return an `ETag` response header"."""
-    return f'"{hashlib.sha256(card).hexdigest()[:32]}"'
+async def answer(request: HttpRequest, card: bytes) -> None:
+    """Answer a request for a card.
 
-
-def is_known(tag: str, if_none_match: str) -> bool:
-    """Return whether a client has this card already."""
-    return tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
+    Raises:
+        RefusedError: the method is another than GET, or OPTIONS of a browser.
+    """
+    if request.method == "OPTIONS":
+        await request.respond(204, headers=HEADERS)
+        return
+    if request.method != "GET":
+        raise RefusedError(405, "use GET", ("allow", "GET, OPTIONS"))
+    # "Hosts SHOULD also return an `ETag` response header", and "SHOULD honor `If-None-Match`"
+    tag = f'"{hashlib.sha256(card).hexdigest()[:32]}"'
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    headers = (*HEADERS, ("etag", tag))
+    if tag in known:
+        await request.respond(304, headers=headers)
+    else:
+        await request.respond(200, card, headers, MEDIA_TYPE)
