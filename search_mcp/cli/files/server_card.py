@@ -80,11 +80,10 @@ def read(entry: Mapping[str, Any]) -> Card | None:
 
 def _missing(card: Card, entry: Mapping[str, Any]) -> Iterator[str]:
     present = {each.lower() for each in entry.get("headers") or ()}
-    for remote in card.remotes:
-        if remote.url == entry["url"]:
-            for header in remote.headers[:8]:
-                if header.is_required and header.name.lower() not in present and _HEADER.fullmatch(header.name):
-                    yield header.name
+    headers = next((remote.headers for remote in card.remotes if remote.url == entry["url"]), ())
+    for header in headers[:8]:
+        if header.is_required and header.name.lower() not in present and _HEADER.fullmatch(header.name):
+            yield header.name
 
 
 def _short(text: str) -> str:

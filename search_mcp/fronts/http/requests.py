@@ -50,7 +50,6 @@ class HttpRequest:
         self._on_status = on_status
         self.method: str = scope["method"]
         self.path: str = scope["path"]
-        self._port: int | None = (scope.get("server") or (None, None))[1]
         self._raw, self._receive, self._send = scope["headers"], receive, send
         self.sharing: Sequence[tuple[str, str]] = ()
         """Headers of the response for the browser of a page."""
@@ -66,9 +65,9 @@ class HttpRequest:
 
     @property
     def origin(self) -> str:
-        """The scheme and the host by which the client calls: a host without our port is that of a proxy with TLS."""
+        """The scheme and the host by which the client calls: a host without a port is that of a proxy with TLS."""
         host = self.headers.get("host", "")
-        return f"{'http' if host.endswith(f':{self._port}') else 'https'}://{host}"
+        return f"{'http' if host.rpartition(':')[2].isdecimal() else 'https'}://{host}"
 
     @property
     def content_type(self) -> str:

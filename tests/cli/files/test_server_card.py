@@ -56,7 +56,8 @@ def test_missing_headers_are_named(web: FileServer, capsys: pytest.CaptureFixtur
         {"name": "X-Other"},
         {"name": "--secret; rm", "isRequired": True},
     ]
-    put(web, remotes=[{"url": f"{web.address}mcp", "headers": headers}, {"url": "https://h/", "headers": headers}])
+    addresses = ("https://h/", *[f"{web.address}mcp"] * 1000)
+    put(web, remotes=[{"url": each, "headers": headers} for each in addresses])
     asked = "warning: weather asks for the header X-Key; remove it, and add it again with --secret X-Key"
     text = shown(web, capsys)
     assert text.count(asked) == 1

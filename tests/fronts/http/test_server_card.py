@@ -87,8 +87,8 @@ def test_it_names_no_server_and_no_token(front: HttpServer) -> None:
 
 
 def test_it_has_the_name_by_which_the_client_calls(front: HttpServer) -> None:
-    card = checked(read(front, host="mcp.example.com"))
-    assert card["remotes"][0]["url"] == "https://mcp.example.com/mcp"
+    for host, url in (("mcp.example.com", "https://mcp.example.com/mcp"), ("[::1]:9000", "http://[::1]:9000/mcp")):
+        assert checked(read(front, host=host))["remotes"][0]["url"] == url
 
 
 def test_a_client_that_has_it_already_is_sent_nothing(front: HttpServer) -> None:
