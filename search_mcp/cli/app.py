@@ -242,7 +242,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ),
     (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop",)),
     (OTHERS, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
-    (OTHERS, "usage", "usage.usage:usage", ("usage", "usage --by server --days 7", "usage --plot calls.svg")),
+    (OTHERS, "usage", "usage.usage:usage", ("usage", "usage --by server --days 7")),
     (OTHERS, "logs", "logs:logs", ("logs", "logs github --follow")),
     (OTHERS, "demo", "app:demo", ("demo",)),
     (OTHERS, "serve", "app:serve", ("serve --client claude-desktop",)),

@@ -11,13 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli import output
 from search_mcp.cli.checks import fitness
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem, command
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.usage import plot, report
+from search_mcp.cli.usage import report
 from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
@@ -52,10 +51,6 @@ def usage(
             help=f"Only the last N days: {_USUAL_DAYS} by default, at most {KEPT_DAYS}.",
         ),
     ] = _USUAL_DAYS,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Also draw the calls of each day into this SVG file."),
-    ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Delete all recorded calls and show nothing.")] = False,
 ) -> int:
     """Show which tools your AI clients have called.
@@ -68,8 +63,6 @@ def usage(
     screen, path = options.screen, usage_file()
     if clear:
         return _clear(path, screen)
-    if picture is not None:
-        output.check_suffix(picture, plot.FORMATS)
     read, since = options.usable_configuration(), time.time() - days * DAY_SECONDS
     config = read[0] if read is not None else None  # without a good one, calls were recorded all the same
     try:
@@ -82,9 +75,6 @@ def usage(
         screen.json(as_json(found, by, days, path, config, long_results))
     else:
         show(found, by, days, path, config, screen, long_results)
-    if picture is not None:
-        output.write(picture, plot.drawn(found.days).encode())
-        screen.note(f"{picture}: saved")
     return FINE
 
 

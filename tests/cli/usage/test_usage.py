@@ -10,12 +10,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, server
-from search_mcp.cli.usage.plot import drawn
 from search_mcp.cli.usage.report import By, summed_up
 from search_mcp.cli.usage.usage import duration, size
 from search_mcp.usage.ended_calls import Row
@@ -121,14 +119,6 @@ def test_a_size_has_two_or_three_digits(count: int, shown: str) -> None:
     assert size(count) == shown
 
 
-def test_a_chart_is_valid_and_has_a_bar_for_each_day_with_calls() -> None:
-    calls = [call(at=NOON + number * DAY, ending="ok" if number else "error") for number in (0, 1, 3)]
-    svg = ElementTree.fromstring(drawn(summed_up(calls, By.DAY).days))
-    bars = [each for each in svg if each.tag.endswith("rect") and "x" in each.attrib]
-    assert len(bars) == 3 + 1
-    ElementTree.fromstring(drawn([]))
-
-
 # The command
 
 
@@ -228,15 +218,6 @@ def test_the_name_of_a_server_does_not_control_the_terminal(recorded: Place) -> 
     ended = recorded.run("usage")
     assert r"'evil\x1b]0;title\x07\u202e' has characters that cannot be printed" in ended.err
     assert not {"\x1b", "\x07", "\u202e"} & {*ended.out, *ended.err}
-
-
-def test_a_chart_is_saved(recorded: Place, tmp_path: Path) -> None:
-    picture = tmp_path / "calls.svg"
-    assert recorded.run("usage", "--plot", str(picture)).code == 0
-    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
-    ended = recorded.run("usage", "--plot", str(tmp_path / "calls.png"))
-    assert ended.code == 2
-    assert ended.err.endswith("does not end with .svg; choose such a name\n")
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_with_a_remedy(recorded: Place) -> None:
