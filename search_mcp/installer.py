@@ -1,12 +1,13 @@
-"""The installation of this search-mcp, and the command that adds optional packages to it. Pure, except for `add`.
+"""The installation of this search-mcp, and the commands that add optional packages to it, update and remove it.
 
-No command installs search-mcp itself by its name: a package index may have another project under that name.
+No command installs search-mcp by its name unless it came from a package index: one may have another project under that
+name.
 """
 
 import re
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from typing import NamedTuple
 
 NAME = "search-mcp"
@@ -42,9 +43,8 @@ def add(extra: str, names: Sequence[str] = ()) -> Addition:
 
 def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) -> Addition:
     """Return the command for an environment with this `sys.prefix`; `packages` are those of the extra."""
-    place = prefix.replace("\\", "/").rstrip("/")
+    place, python = _place(prefix), _python(interpreter)
     quoted = " ".join(f'"{each}"' if re.search(r"[^\w.-]", each) else each for each in packages)
-    python = interpreter if _PLAIN.fullmatch(interpreter) else f'"{interpreter}"'
     if _UVX.search(f"{place}/"):
         return Addition(_STARTS, f'uvx --from "PATH[{extra}]" {NAME}')
     if _PIPX_RUN.search(place):
@@ -54,6 +54,57 @@ def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) 
     if _UV_TOOL.search(place):
         return Addition(_INSTALLS, f"uv pip install --python {python} {quoted}")
     return Addition(_INSTALLS, f"{python} -m pip install {quoted}")
+
+
+def _place(prefix: str) -> str:
+    return prefix.replace("\\", "/").rstrip("/")
+
+
+def _python(interpreter: str) -> str:
+    return interpreter if _PLAIN.fullmatch(interpreter) else f'"{interpreter}"'
+
+
+def update() -> Addition:
+    """Return the command that updates this search-mcp."""
+    return update_of(sys.prefix, sys.executable, is_from_index=_is_from_index())
+
+
+def update_of(prefix: str, interpreter: str, *, is_from_index: bool) -> Addition:
+    """Return the command for an environment with this `sys.prefix`; running clients use the old version until then."""
+    place, python = _place(prefix), _python(interpreter)
+    remedy = "this updates it, and clients use it once they are restarted"
+    if _UVX.search(f"{place}/") or _PIPX_RUN.search(place):
+        return Addition(
+            "it is not installed, but started: `uvx --refresh` and `pipx run --no-cache` start the newest", ""
+        )
+    if match := _PIPX.search(place):
+        return Addition(remedy, f"pipx upgrade {match[1]}")
+    if _UV_TOOL.search(place):
+        return Addition(remedy, f"uv tool upgrade {NAME}")
+    if is_from_index:
+        return Addition(remedy, f"{python} -m pip install --upgrade {NAME}")
+    return Addition(f"in the folder of its repository, after `git pull`, {remedy}", f"{python} -m pip install .")
+
+
+def removal() -> str:
+    """Return the command that removes this search-mcp."""
+    return removal_of(sys.prefix, sys.executable)
+
+
+def removal_of(prefix: str, interpreter: str) -> str:
+    """Return the command for an environment with this `sys.prefix`."""
+    place = _place(prefix)
+    if match := _PIPX.search(place):
+        return f"pipx uninstall {match[1]}"
+    return f"uv tool uninstall {NAME}" if _UV_TOOL.search(place) else f"{_python(interpreter)} -m pip uninstall {NAME}"
+
+
+def _is_from_index() -> bool:
+    """Return whether this search-mcp came from a package index, and not from a folder."""
+    try:
+        return distribution(NAME).read_text("direct_url.json") is None
+    except PackageNotFoundError:
+        return False
 
 
 def _packages(extra: str) -> list[str]:

@@ -57,3 +57,25 @@ def test_the_packages_are_those_of_the_extra(monkeypatch: pytest.MonkeyPatch) ->
     assert [word.strip('"').partition(">=")[0] for word in words[3:]] == ["matplotlib", "tiktoken"]
     (word,) = installer.add("tokens", ["tiktoken", "unknown"]).command.split()[3:]
     assert word.startswith('"tiktoken>=')
+
+
+@pytest.mark.parametrize(
+    ("prefix", "is_from_index", "update", "removal"),
+    [
+        ("/home/ada/.local/share/pipx/venvs/search-mcp", True, "pipx upgrade search-mcp", "pipx uninstall search-mcp"),
+        (
+            "/home/ada/.local/share/uv/tools/search-mcp",
+            True,
+            "uv tool upgrade search-mcp",
+            "uv tool uninstall search-mcp",
+        ),
+        ("/opt/x", True, "/a/python -m pip install --upgrade search-mcp", "/a/python -m pip uninstall search-mcp"),
+        ("/opt/x", False, "/a/python -m pip install .", "/a/python -m pip uninstall search-mcp"),
+        ("/home/ada/.cache/uv/archive-v0/x1Y2", True, "", "/a/python -m pip uninstall search-mcp"),
+    ],
+)
+def test_an_update_and_a_removal_use_the_installer_in_use(
+    prefix: str, is_from_index: bool, update: str, removal: str
+) -> None:
+    assert installer.update_of(prefix, "/a/python", is_from_index=is_from_index).command == update
+    assert installer.removal_of(prefix, "/a/python") == removal

@@ -27,7 +27,7 @@ LONGER = {
 }
 """Modules that may be longer, each with its own limit."""
 MOST_LINES = {
-    "root": 900,
+    "root": 915,  # updates and removal of the installation
     "wire": 1_550,
     "model": 1_210,
     "config": 3_700,

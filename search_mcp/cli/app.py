@@ -13,9 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp import __version__, installer
+from search_mcp.cli import other_words
 from search_mcp.cli.console import is_of_closed_pipe
 from search_mcp.cli.counting import enumerated
-from search_mcp.cli.help_text import Command, Group
+from search_mcp.cli.help_text import REST, Command, First, of_group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
@@ -33,6 +34,9 @@ def main(words: Sequence[str]) -> int:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
     screen = Terminal()
     try:
+        if (answer := other_words.instead_of(words)) is not None:
+            word, remedy, better = answer
+            raise Misuse(f"there is no command {word!r}", remedy, better)
         command: Any = typer.main.get_command(application(_needed(words)))
         code = command.main(args=list(words), prog_name=NAME, standalone_mode=False, obj=screen)
         return code if isinstance(code, int) else FINE
@@ -186,14 +190,20 @@ def _command_names(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in group.commands if name.startswith(incomplete)]
 
 
+@takes()
 def help_(
+    options: Options,
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[COMMAND]", help="The command to explain.", autocompletion=_command_names),
     ] = None,
+    shows_all: Annotated[bool, typer.Option("--all", help="Show all commands, also those needed rarely.")] = False,
 ) -> int:
-    """Show this help, or the help of a command."""
-    return main([*(names or []), "--help"])
+    """Show the help, all commands, or the help of one."""
+    if not shows_all:
+        return main([*(names or []), "--help"])
+    options.screen.text(of_group(typer.main.get_command(application()), NAME))
+    return FINE
 
 
 def version() -> None:
@@ -201,10 +211,9 @@ def version() -> None:
     _show_version(True)
 
 
-EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
+EVERYDAY, SERVERS, CLIENTS = "Everyday", "Servers", "Clients"
 COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (EVERYDAY, "check", "checks.checkup:check", ("check", "check github time", "check --client cursor")),
-    (EVERYDAY, "ui", "ui:ui", ("ui", "ui --no-open")),
     (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
     (EVERYDAY, "list", "tools.contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
     (
@@ -213,7 +222,6 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
         "tools.listing:search",
         ("search what time is it in Tokyo", "search read a file --server filesystem"),
     ),
-    (EVERYDAY, "describe", "tools.description:describe", ("describe time.convert_time",)),
     (
         EVERYDAY,
         "call",
@@ -221,14 +229,22 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
         ("call time.get_current_time timezone=Asia/Tokyo", """call memory.open_nodes 'names=["Anna"]'"""),
     ),
     (
+        EVERYDAY,
+        "usage",
+        "usage.usage:usage",
+        ("usage", "usage --by server --days 7"),
+    ),
+    (EVERYDAY, "logs", "logs:logs", ("logs", "logs github --follow")),
+    (EVERYDAY, "ui", "ui:ui", ("ui", "ui --no-open")),
+    (
         SERVERS,
         "add",
         "files.adding:add",
         ("add memory -- npx -y @modelcontextprotocol/server-memory", "add --json -   # then paste a README's JSON"),
     ),
     (SERVERS, "remove", "files.editing:remove", ("remove memory", "remove memory --dry-run")),
-    (SERVERS, "enable", "files.editing:enable", ("enable memory",)),
-    (SERVERS, "disable", "files.editing:disable", ("disable memory", "disable memory github")),
+    (SERVERS, "enable", "files.editing:enable", ("enable memory", "enable git.git_reset")),
+    (SERVERS, "disable", "files.editing:disable", ("disable memory github", "disable git.git_reset")),
     (CLIENTS, "import", "clients.importing:import_", ("import --dry-run", "import claude-desktop cursor")),
     (
         CLIENTS,
@@ -241,21 +257,20 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
         ),
     ),
     (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop",)),
-    (OTHERS, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
-    (OTHERS, "usage", "usage.usage:usage", ("usage", "usage --by server --days 7")),
-    (OTHERS, "logs", "logs:logs", ("logs", "logs github --follow")),
-    (OTHERS, "demo", "app:demo", ("demo",)),
-    (OTHERS, "serve", "app:serve", ("serve --client claude-desktop",)),
-    (OTHERS, "help", "app:help_", ("help check",)),
-    (OTHERS, "version", "app:version", ("version",)),
+    (REST, "describe", "tools.description:describe", ("describe time.convert_time",)),
+    (REST, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
+    (REST, "demo", "app:demo", ("demo",)),
+    (REST, "serve", "app:serve", ("serve --client claude-desktop",)),
+    (REST, "help", "app:help_", ("help check", "help --all")),
+    (REST, "version", "app:version", ("version",)),
 )
 """Every command: group in the help, name, module and function, examples."""
 GROUPS = {
     "auth": (SERVERS, "logins.logins"),
-    "config": (OTHERS, "files.configuring"),
-    "engine": (OTHERS, "engine.engines"),
-    "semantic": (OTHERS, "models.sentence_models"),
-    "token": (OTHERS, "front_tokens"),
+    "config": (REST, "files.configuring"),
+    "engine": (REST, "engine.engines"),
+    "semantic": (REST, "models.sentence_models"),
+    "token": (REST, "front_tokens"),
 }
 """Every command with commands of its own: group in the help, and module."""
 
@@ -264,7 +279,7 @@ def application(only: str | None = None) -> typer.Typer:
     """Assemble all commands, or only one, without loading the modules of the others."""
     app = typer.Typer(
         name=NAME,
-        cls=Group,
+        cls=First,
         help="""One MCP server in front of all your MCP servers: your AI client sees one server with all tools, and a
         search that finds the right one.""",
         epilog=f"{NAME} import\n{NAME} check\n{NAME} install claude-desktop",

@@ -1,4 +1,4 @@
-"""The text of `--help`: usage, arguments, options, examples.
+"""The text of `--help`: usage, arguments, options, examples; first, only the commands that a person needs.
 
 Decides the layout, which is therefore the same with every release of typer: only the names, metavars and help texts
 in typer's objects are read.
@@ -15,6 +15,10 @@ from search_mcp.catalog import profiles
 from search_mcp.config import location
 
 WIDTH: Final = 80
+REPOSITORY: Final = "https://github.com/search-mcp/search-mcp"
+PAGE: Final = f"{REPOSITORY}/blob/main/docs/commands.md"
+REST: Final = "More"
+"""Heading of the commands that are not in the first help, which a terminal of 24 lines shows whole."""
 _LABEL_WIDTH: Final = 24
 """Width in columns of the longest label with its text beside it; after a longer one, the text is on the next line."""
 _HELP: Final = ("-h, --help", "Show this help.")
@@ -41,6 +45,21 @@ class Group(TyperGroup):
         return of_group(self, ctx.command_path)
 
 
+class First(TyperGroup):
+    """`search-mcp` itself, whose help has only the commands that a person needs."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Write the help text."""
+        path, groups = ctx.command_path, _by_heading(self)
+        width = max(len(name) for name in self.commands)
+        rows = [[line for row in groups[each] for line in _row(*row, width)] for each in groups if each != REST]
+        return _joined(
+            f"Usage: {path} COMMAND [OPTIONS] [ARGUMENTS]",
+            *("\n".join(each) for each in rows),
+            f"`{path} help --all` shows the rest, `{path} help COMMAND` the options.\n{PAGE}",
+        )
+
+
 def of_command(command: Any, path: str) -> str:
     """Write the help text of one command."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
@@ -52,26 +71,36 @@ def of_command(command: Any, path: str) -> str:
         _section("Options", [*map(label_of, options_of(command)), _HELP]),
         _examples(command.epilog),
         _of_serve() if command.name == "serve" else "",
-        f"Documentation: docs/commands.md#{'-'.join(path.split()[1:])}",
+        _address(path),
     )
 
 
 def of_group(group: Any, path: str) -> str:
     """Write the help text of a command with subcommands, which are shown in groups."""
-    by_heading: dict[str, list[tuple[str, str]]] = {}
-    for name, command in group.commands.items():
-        heading = command.rich_help_panel or "Commands"
-        by_heading.setdefault(heading, []).append((name, _first_line(command.help)))
     width = max(len(name) for name in group.commands)
     return _joined(
         f"Usage: {path} COMMAND [OPTIONS] [ARGUMENTS]",
         *(_wrapped(paragraph) for paragraph in group.help.split("\n\n")),
-        *(_section(heading, rows, width) for heading, rows in by_heading.items()),
+        *(_section(heading, rows, width) for heading, rows in _by_heading(group).items()),
         _section("Options", [*map(label_of, options_of(group)), _HELP]),
         _examples(group.epilog),
-        f"{_wrapped(f'`{path} COMMAND --help` shows the options and examples of a command.')}\n"
-        f"{_default_config()}\nDocumentation: README.md and docs/commands.md",
+        f"{_wrapped(f'`{path} COMMAND --help` shows the options and examples of a command.')}\n{_default_config()}",
+        PAGE,
     )
+
+
+def _by_heading(group: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the commands under their headings, each with the beginning of its help."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, command in group.commands.items():
+        found.setdefault(command.rich_help_panel or "Commands", []).append((name, _first_line(command.help)))
+    return found
+
+
+def _address(path: str) -> str:
+    """Return the address of the documentation of a command, or of the page if it would not fit into a line."""
+    address = f"{PAGE}#{'-'.join(path.split()[1:])}"
+    return address if len(address) <= WIDTH else PAGE
 
 
 def _of_serve() -> str:

@@ -35,7 +35,7 @@ def test_help_and_version(place: Place) -> None:
     assert place.run("--version").out.startswith("search-mcp ")
     ended = place.run("--help")
     assert (ended.code, ended.err) == (0, "")
-    for command in ("serve", "check", "list", "search", "describe", "call", "tokens", "logs", "config", "demo"):
+    for command in ("check", "list", "search", "call", "add", "install", "logs"):
         assert f" {command} " in ended.out
     assert "KEY:=JSON" in place.run("call", "-h").out
 

@@ -34,7 +34,7 @@ def import_(
         ),
     ] = None,
 ) -> int:
-    """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp's config file."""
+    """Copy the servers of Claude, Cursor, VS Code, ... to search-mcp."""
     code, path, names, is_changed = _import(options, sources or [])
     # A named file may be a stranger's: its servers are started by `check`, after the user has seen their commands.
     is_from_clients = all(source in BY_NAME for source in sources or ())

@@ -26,7 +26,7 @@ class Removal:
 
 @takes("dry_run", "as_json", "debug")
 def uninstall(options: Options, clients: ClientNames = None, all_found: AllFound = False) -> int:
-    """Remove search-mcp from AI clients and restore the servers it replaced."""
+    """Remove search-mcp from AI clients, and restore what it replaced."""
     chosen = named(clients or [], all_found)
     with in_turn():
         removal = plan(chosen) if options.dry_run else carry_out(plan(chosen))

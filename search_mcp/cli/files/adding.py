@@ -69,7 +69,7 @@ def add(
         ),
     ] = None,
 ) -> int:
-    """Add a server to the config file: the command that starts it, or the URL of a remote one."""
+    """Add a server: the command that starts it, a URL, or pasted JSON."""
     given = [_tag(each) for each in tags or []]
     secrets: list[Secret] = []
     if json_entry is not None:

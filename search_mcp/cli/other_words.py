@@ -1,0 +1,58 @@
+"""Words of other tools that are no commands here, each with what does it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from search_mcp import installer
+
+_CHECK: Final = "`search-mcp check` starts the servers and shows their problems"
+_CONFIG: Final = "`search-mcp config path` prints the config file, and `search-mcp ui` edits it in the browser"
+_LIST: Final = "`search-mcp list` lists the tools"
+_PAGE: Final = "`search-mcp ui` opens the page"
+_REMOVE: Final = (
+    "`search-mcp remove NAME` removes a server, and `search-mcp uninstall` search-mcp itself from your clients"
+)
+_SERVERS: Final = "`search-mcp servers` shows the servers"
+_RESTART: Final = (
+    "a server is restarted when its entry changes, and on the page of `search-mcp ui`; "
+    "`search-mcp engine stop` ends all that clients share, and their next message starts them again"
+)
+_INSTEAD: Final[Mapping[str, str]] = {
+    "accept": "`search-mcp check --accept NAME` shows what waits, and accepts it",
+    "config edit": _CONFIG,
+    "config show": "`search-mcp config path` prints the path of the file, and `search-mcp servers` shows its servers",
+    "connect": "`search-mcp install CLIENT` registers search-mcp in a client",
+    "dashboard": _PAGE,
+    "delete": _REMOVE,
+    "doctor": _CHECK,
+    "edit": _CONFIG,
+    "inspect": "`search-mcp describe TOOL` shows a tool, and `search-mcp check NAME` a server",
+    "login": "`search-mcp auth login NAME` logs in to a server",
+    "logout": "`search-mcp auth logout NAME` logs out of a server",
+    "ls": _SERVERS,
+    "ps": "`search-mcp engine status` shows what runs for your clients",
+    "rename": "write the new name into the config file, whose path `search-mcp config path` prints; to rename a tool, "
+    'write "rename": {"OLD": "NEW"} into the entry of its server',
+    "restart": _RESTART,
+    "rm": _REMOVE,
+    "run": "clients start search-mcp themselves, with `search-mcp serve`",
+    "start": "`search-mcp enable NAME` enables a server, and `search-mcp check NAME` starts it once",
+    "stats": "`search-mcp usage` shows the calls, and `search-mcp tokens` the cost of the tools",
+    "status": f"{_SERVERS}; {_CHECK}",
+    "stop": "`search-mcp disable NAME` disables a server, and `search-mcp engine stop` ends all that clients share",
+    "tools": _LIST,
+    "trust": "`search-mcp config trust` trusts a project's config file",
+    "validate": "`search-mcp config validate` reports mistakes in the config file",
+    "web": _PAGE,
+}
+_OF_UPDATES: Final = ("update", "upgrade", "self-update")
+
+
+def instead_of(words: Sequence[str]) -> tuple[str, str, str] | None:
+    """Return the word that a command line begins with, what does it, and a command to copy; None for any other."""
+    for word in (" ".join(words[:2]), *words[:1]):
+        if word in _INSTEAD:
+            return word, _INSTEAD[word], ""
+        if word in _OF_UPDATES:
+            return word, *installer.update()
+    return None
