@@ -112,12 +112,12 @@ def _question(servers: Sequence[ServerConfig]) -> str:
 
 def accept_written(file: File, changed: Document, options: Options) -> None:
     """Accept the commands that an edit writes, so that they are not held: the user has asked for the edit."""
-    after = _read(changed.data, file.path)
+    after = usable(changed.data, file.path)
     origin = location.origin(file.path, options.config, os.environ)
     confirms = after.settings.confirm_commands is True or location.approvals().read(file.path).confirms
     if origin is Origin.OWN and not confirms:
         return
-    before = {each.name: each.program for each in _read(file.before or b"{}", file.path).servers}
+    before = {each.name: each.program for each in usable(file.before or b"{}", file.path).servers}
     written = [each for each in after.servers if before.get(each.name) != each.program]
     if not written:
         return
@@ -128,7 +128,8 @@ def accept_written(file: File, changed: Document, options: Options) -> None:
         options.screen.warning(f"{problem.what}; a running search-mcp may hold the new servers")
 
 
-def _read(text: bytes, path: Path) -> Config:
+def usable(text: bytes, path: Path) -> Config:
+    """Return the part of a configuration file that is valid."""
     try:
         return location.interpret(text, path, os.environ)
     except FaultyFile as exc:

@@ -14,12 +14,12 @@ from search_mcp.background import run_in_thread
 from search_mcp.catalog.items import is_allowed
 from search_mcp.catalog.repair import declares_read_only
 from search_mcp.cli import command_lines
+from search_mcp.cli.files import editing
 from search_mcp.cli.logs import Line, of_one
 from search_mcp.config.schema import ServerConfig
 from search_mcp.folders import log_folder
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
-from search_mcp.page import tool_filters
 from search_mcp.page.door import Session
 from search_mcp.page.live import Kept, Part, Same
 from search_mcp.page.record import state_of
@@ -98,7 +98,7 @@ def routes(web: Web) -> list[Route]:
 
     async def switch_tool(request: Request, form: Form) -> Response:
         row, _ = facts.known(form.get("server"))
-        edit = partial(tool_filters.switch, server=row.server, tool=form.get("tool"), is_on=form.get("to") == "on")
+        edit = partial(editing.switch_tool, server=row.server, tool=form.get("tool"), is_on=form.get("to") == "on")
         return web.done(request, await facts.carry_out(edit), place_of(row.server))
 
     return [web.view(VIEW, show, parts), web.post("switch-tool", switch_tool)]

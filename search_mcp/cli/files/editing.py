@@ -1,31 +1,41 @@
-"""`remove`, `enable`, `disable`: edits of servers in the configuration file.
+"""`remove`, `enable`, `disable`: edits of servers, and switches of single tools, in the configuration file.
 
 Decides which keys change. A running search-mcp notices the edit by itself.
 """
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from search_mcp.cli import completion, consent
-from search_mcp.cli.files import stored_secrets
+from search_mcp.cli.files import stored_secrets, tool_filters
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
+from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean, similar_names
+from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import merging
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.config import location
+from search_mcp.config.schema import Config
 from search_mcp.model.errors import ConfigError
+from search_mcp.model.names import Kind
 
 _Names = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME...", help="Names of servers in the config file.", autocompletion=completion.server_names
+    ),
+]
+_NamesOrTools = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...", help="Names of servers, or of tools as SERVER.TOOL.", autocompletion=completion.server_names
     ),
 ]
 
@@ -37,14 +47,14 @@ def remove(options: Options, names: _Names) -> int:
 
 
 @takes("config", "dry_run", "debug")
-def enable(options: Options, names: _Names) -> int:
-    """Enable servers."""
+def enable(options: Options, names: _NamesOrTools) -> int:
+    """Enable servers, or single tools."""
     return enable_in(options, names)
 
 
 @takes("config", "dry_run", "debug")
-def disable(options: Options, names: _Names) -> int:
-    """Disable servers; they stay in the config file."""
+def disable(options: Options, names: _NamesOrTools) -> int:
+    """Disable servers, or single tools; they stay in the config file."""
     return disable_in(options, names)
 
 
@@ -55,20 +65,38 @@ def remove_from(options: Options, names: Sequence[str], look: Callable[[object],
     """
 
     def change(own: Document, name: str) -> Document:
-        look(own.members((ROOT,))[name])
+        entry = own.members((ROOT,)).get(name)
+        if entry is None:
+            raise _unknown(own, name)
+        look(entry)
         return own.drop((ROOT, name))
 
     return _edit(options, names, change, "remove")
 
 
 def enable_in(options: Options, names: Sequence[str]) -> int:
-    """Enable servers in the config file of the options."""
-    return _edit(options, names, merging.switch_on, "enable")
+    """Enable servers, or single tools, in the config file of the options."""
+    return _edit(options, names, partial(_switched, of_server=merging.switch_on, of_tool=tool_filters.shown), "enable")
 
 
 def disable_in(options: Options, names: Sequence[str]) -> int:
-    """Disable servers in the config file of the options."""
-    return _edit(options, names, _disabled, "disable")
+    """Disable servers, or single tools, in the config file of the options."""
+    return _edit(options, names, partial(_switched, of_server=_disabled, of_tool=tool_filters.hidden), "disable")
+
+
+def switch_tool(options: Options, server: str, tool: str, *, is_on: bool) -> int:
+    """Show or hide one tool of a server, by the server's own name for it.
+
+    Raises:
+        Problem: there is no such server, or a pattern in the file hides the tool.
+    """
+
+    def change(own: Document, _name: str) -> Document:
+        if server not in own.members((ROOT,)):
+            raise Problem(f"there is no server {server!r} in {own.source} any more")
+        return (tool_filters.shown if is_on else tool_filters.hidden)(own, server, tool)
+
+    return _edit(options, [f"{server}.{tool}"], change, "enable" if is_on else "disable")
 
 
 @in_turn()
@@ -78,9 +106,6 @@ def _edit(options: Options, names: Sequence[str], change: Callable[[Document, st
     present = file.document.members((ROOT,))
     changed = file.document
     for name in dict.fromkeys(names):
-        if name not in present:
-            otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {file.path}"
-            raise Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
         changed = change(changed, name)
     consent.show_added(file.document, changed, screen, with_switched_on=False)
     save(file, changed, options)
@@ -97,6 +122,47 @@ def _edit(options: Options, names: Sequence[str], change: Callable[[Document, st
             stored_secrets.delete_unused(removed, left, screen)
         _warn_of_problems(file.path, names, screen)
     return FINE
+
+
+def _switched(
+    own: Document,
+    name: str,
+    of_server: Callable[[Document, str], Document],
+    of_tool: Callable[[Document, str, str], Document],
+) -> Document:
+    """Switch a server, or a tool whose name begins with that of its server and a dot."""
+    present = own.members((ROOT,))
+    if name in present:
+        return of_server(own, name)
+    server = max((each for each in present if name.startswith(f"{each}.")), key=len, default=None)
+    if server is None:
+        raise _unknown(own, name)
+    return of_tool(
+        own, server, _own_name(consent.usable(own.data, Path(own.source)), server, name.removeprefix(f"{server}."))
+    )
+
+
+def _unknown(own: Document, name: str) -> Misuse:
+    present = own.members((ROOT,))
+    otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {own.source}"
+    return Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
+
+
+def _own_name(config: Config, server: str, tool: str) -> str:
+    """Return a server's own name for a tool, which may have a new name in the file; if no list is cached, any name is.
+
+    Raises:
+        Misuse: the server has no such tool.
+    """
+    known = read_cache(
+        config, None, lambda session: [entry.key for entry, _ in session.catalog.entries(server, Kind.TOOLS)]
+    )
+    renamed = next((each.rename for each in config.servers if each.name == server), {})
+    own = next((old for old, new in renamed.items() if new == tool), tool)
+    if known and own not in known:
+        otherwise = f"`search-mcp list {server}` shows its tools"
+        raise Misuse(f"{server} has no tool {tool!r}", did_you_mean(similar_names(tool, known), otherwise))
+    return own
 
 
 def _disabled(own: Document, name: str) -> Document:

@@ -13,7 +13,7 @@ import pytest
 from processes.run import SERVERS, Run
 from real.processes import VARIABLE
 
-from cli.conftest import COMMAND, SECONDS, Place
+from cli.conftest import COMMAND, SECONDS, Place, server
 from cli.test_commands import is_one_sentence
 from search_mcp.cli.files import own_file
 from search_mcp.cli.files.own_file import in_turn
@@ -51,6 +51,8 @@ EDITS = [
     (["enable", "files"], "", ""),
     (["disable", "git"], "", ""),
     (["disable", "files"], '["-y", "pkg"]}', '["-y", "pkg"], "enabled": false}'),
+    (["disable", "files.read"], '"pkg"]}', '"pkg"], "tools": {"deny": ["read"]}}'),
+    (["enable", "files.read"], "", ""),
     (["remove", "files"], '    "files": {"command": "npx", "args": ["-y", "pkg"]}, // keep me\n', ""),
     (
         ["add", "new", "--env", "A=b=c", "--cwd", "/c", "--", "npx", "-y", "x"],
@@ -389,3 +391,16 @@ def test_the_wait_for_another_edit_is_limited(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(own_file, "PATIENCE_SECONDS", 0.0)
     with in_turn(), pytest.raises(Problem, match="another search-mcp is editing the config file; wait"), in_turn():
         pass
+
+
+def test_a_tool_is_switched_by_its_own_name_or_the_new_one(place: Place) -> None:
+    place.configure({"my.box": server("toolbox", rename={"echo": "say"}), "my": server("toolbox", enabled=False)})
+    assert place.run("check", "my.box").code == 0
+    ended = place.run("disable", "my.box.say", "my.box.add")
+    assert (ended.code, ended.out) == (0, f"Disabled my.box.say, my.box.add in {place.config}.\n")
+    assert json.loads(place.config.read_text())["mcpServers"]["my.box"]["tools"] == {"deny": ["echo", "add"]}
+    assert "already disabled" in place.run("disable", "my.box.echo").out
+    assert not {"my.box.say", "my.box.add"} & {each["name"] for each in place.run("list", "--json").json["tools"]}
+    assert is_one_sentence(place.run("enable", "my.box.ech"), 2, "my.box has no tool 'ech'", "did you mean echo?")
+    assert place.run("enable", "my.box.echo").code == 0
+    assert json.loads(place.config.read_text())["mcpServers"]["my.box"]["tools"] == {"deny": ["add"]}

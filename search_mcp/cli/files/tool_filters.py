@@ -1,10 +1,8 @@
-"""Switches of single tools: edits of the `tools` of an entry, which has globs for what is shown and hidden."""
+"""Switches of single tools: edits of the `tools` of an entry, which has globs for what is shown and hidden. Pure."""
 
 import re
 from fnmatch import fnmatchcase
 
-from search_mcp.cli.files.own_file import in_turn, own_file, save
-from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
@@ -12,23 +10,12 @@ from search_mcp.clients.merging import ROOT
 _GLOB = re.compile(r"[*?[]")
 
 
-@in_turn()
-def switch(options: Options, server: str, tool: str, *, is_on: bool) -> None:
-    """Show or hide one tool of a server, by the server's own name for it.
+def shown(own: Document, server: str, tool: str) -> Document:
+    """Show a tool of a server, by the server's own name for it.
 
     Raises:
         Problem: a pattern in the file hides it.
-        ConfigError: the file cannot be edited.
     """
-    file = own_file(options)
-    if server not in file.document.members((ROOT,)):
-        raise Problem(f"there is no server {server!r} in {file.path} any more")
-    change = _shown if is_on else _hidden
-    save(file, change(file.document, server, tool), options)
-    options.screen.text(f"{server}.{tool} is {'shown to' if is_on else 'hidden from'} models, by {file.path}.")
-
-
-def _shown(own: Document, server: str, tool: str) -> Document:
     allow, deny = _filters(own, server)
     rest = [each for each in deny if each not in (tool, literal(tool))]
     if (pattern := next((each for each in rest if fnmatchcase(tool, each)), None)) is not None:
@@ -40,8 +27,11 @@ def _shown(own: Document, server: str, tool: str) -> Document:
     return own
 
 
-def _hidden(own: Document, server: str, tool: str) -> Document:
+def hidden(own: Document, server: str, tool: str) -> Document:
+    """Hide a tool of a server, by the server's own name for it."""
     allow, deny = _filters(own, server)
+    if any(fnmatchcase(tool, each) for each in deny) or (allow and not any(fnmatchcase(tool, each) for each in allow)):
+        return own
     others = [each for each in allow if each not in (tool, literal(tool))]
     if others and others != allow and not any(fnmatchcase(tool, each) for each in others):
         return _with_allow(own, server, others)

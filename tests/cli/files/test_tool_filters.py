@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from search_mcp.catalog.items import is_allowed
+from search_mcp.cli.files.editing import switch_tool
 from search_mcp.cli.problem import Problem
 from search_mcp.config import location
-from search_mcp.page import tool_filters
 from search_mcp.page.commands import carried_out
 
 
@@ -17,7 +17,7 @@ def switched(path: Path, tools: Any, tool: str, *, is_on: bool) -> Any:
     """Switch a tool of a server with these `tools`; return what the file has afterwards."""
     entry = {"command": "x"} if tools is None else {"command": "x", "tools": tools}
     path.write_text(json.dumps({"mcpServers": {"one": entry}}))
-    carried_out(path, lambda options: tool_filters.switch(options, "one", tool, is_on=is_on))
+    carried_out(path, lambda options: switch_tool(options, "one", tool, is_on=is_on))
     (server,) = location.read(path, {}).servers
     assert is_allowed(server, tool) is is_on
     return json.loads(path.read_text())["mcpServers"]["one"].get("tools")
@@ -66,4 +66,4 @@ def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(Problem, match="there is no server 'one'"):
-        carried_out(path, lambda options: tool_filters.switch(options, "one", "a", is_on=True))
+        carried_out(path, lambda options: switch_tool(options, "one", "a", is_on=True))
