@@ -12,11 +12,12 @@ import typer
 
 from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import Profile
+from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location, subset
 from search_mcp.config.schema import Config
-from search_mcp.model.errors import ConfigError
+from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.model.similar import nearest
 
 
@@ -82,7 +83,7 @@ class Options:
         if (skipped := location.untrusted(self.config, os.environ, path)) is not None:
             self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
-        return self._narrowed(config), path
+        return self._narrowed(config, path), path
 
     def usable_configuration(self) -> tuple[Config, Path] | None:
         """Read the configuration, for a command that needs none; warn and return `None` if none is good.
@@ -98,19 +99,37 @@ class Options:
             self.screen.warning(str(exc))
             return None
 
-    def _narrowed(self, config: Config) -> Config:
-        if self.servers is None:
+    def _narrowed(self, config: Config, path: Path) -> Config:
+        if self.servers is not None:
+            return narrowed(config, self.servers, self.screen.warning)
+        if self.client is None:
             return config
-        chosen, servers = subset.parse(self.servers), subset.tags_of(config)
-        for fault in chosen.faults(servers):
-            raise fault
-        for remark in chosen.remarks(servers):
-            self.screen.warning(f"{remark}")
-        return chosen.of(config)
+        from search_mcp.clients.registered import stored_subset  # reads files that few commands need
+
+        if (stored := stored_subset(self.client, path)) is None:
+            return config
+        inside = narrowed(config, stored, self.screen.warning)
+        which = f"{len(inside.servers)} of {counted(len(config.servers), 'server')}"
+        self.screen.note(f"{self.client} has {which}: {subset.OPTION} {for_shell(stored)} is in its file.")
+        return inside
 
     @property
     def profile(self) -> Profile | None:
         return profiles.BY_NAME[self.client] if self.client is not None else None
+
+
+def narrowed(config: Config, servers: str, warn: Callable[[str], None] = lambda _text: None) -> Config:
+    """Return a configuration with the servers that a value of `--servers` chooses.
+
+    Raises:
+        ConfigError: it is wrong, or chooses none.
+    """
+    chosen, tags = subset.parse(servers), subset.tags_of(config)
+    for fault in chosen.faults(tags):
+        raise fault
+    for remark in chosen.remarks(tags):
+        warn(f"{remark}")
+    return chosen.of(config)
 
 
 def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -12,7 +12,7 @@ _PAGE: Final = "`search-mcp ui` opens the page"
 _REMOVE: Final = (
     "`search-mcp remove NAME` removes a server, and `search-mcp uninstall` search-mcp itself from your clients"
 )
-_SERVERS: Final = "`search-mcp servers` shows the servers"
+_SERVERS: Final = "`search-mcp servers` shows the servers, and `search-mcp clients` the clients"
 _RESTART: Final = (
     "a server is restarted when its entry changes, and on the page of `search-mcp ui`; "
     "`search-mcp engine stop` ends all that clients share, and their next message starts them again"

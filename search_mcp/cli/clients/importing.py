@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.cli import consent
-from search_mcp.cli.clients.selection import beginning, noting, report, this_machine, unknown
+from search_mcp.cli.clients.selection import beginning, noting, report, unknown
 from search_mcp.cli.files import warming
 from search_mcp.cli.files.own_file import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
@@ -19,6 +19,7 @@ from search_mcp.clients import difference, found, merging, storage
 from search_mcp.clients.found import Server
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
 from search_mcp.clients.merging import Merged
+from search_mcp.clients.registered import this_machine
 from search_mcp.model.errors import ConfigError
 
 

@@ -16,7 +16,7 @@ from search_mcp.cli.clients import client_servers
 from search_mcp.cli.clients.client_servers import Choice
 from search_mcp.cli.clients.program import lasting, own_program
 from search_mcp.cli.clients.report import Done, show
-from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report, this_machine
+from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.files import warming
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
@@ -27,6 +27,7 @@ from search_mcp.clients.found import Server
 from search_mcp.clients.known import Client, Machine
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved, MovedServers, digest
+from search_mcp.clients.registered import this_machine
 from search_mcp.clients.storage import File
 from search_mcp.config import subset
 from search_mcp.config.subset import Subset

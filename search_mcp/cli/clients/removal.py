@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from search_mcp.cli.clients.report import Done, show
-from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report, this_machine
+from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report
 from search_mcp.cli.files.own_file import in_turn
 from search_mcp.cli.options import Options, takes
 from search_mcp.clients import found, installation, storage
 from search_mcp.clients.known import Client
 from search_mcp.clients.moved import MovedServers
+from search_mcp.clients.registered import this_machine
 from search_mcp.clients.storage import File
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError

@@ -1,24 +1,16 @@
 """Clients named on a command line, their files, and errors with some of them."""
 
 import contextlib
-import os
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean
-from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
+from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.similar import nearest
-
-
-def this_machine() -> Machine:
-    """Return this platform, and the user's environment."""
-    return Machine(sys.platform, str(Path.home()), os.environ)
 
 
 def beginning(incomplete: str) -> list[str]:

@@ -12,7 +12,6 @@ import typer
 
 from search_mcp.catalog.profiles import BY_NAME
 from search_mcp.cli.clients import client_servers
-from search_mcp.cli.clients.selection import noting, this_machine
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.files import addition, stored_secrets, warming
 from search_mcp.cli.files.own_file import command_to_check, in_turn, own_file
@@ -22,7 +21,7 @@ from search_mcp.cli.problem import FINE, Misuse
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import found, installation, native, storage
 from search_mcp.clients.found import Server, tagged
-from search_mcp.clients.known import CLIENTS
+from search_mcp.clients.registered import registered
 from search_mcp.config import location
 from search_mcp.config.subset import TAG
 from search_mcp.model.errors import for_shell
@@ -131,18 +130,13 @@ def words(line: str) -> list[str]:
 
 def tell_of_restarts(path: Path, names: Sequence[str], screen: Terminal) -> None:
     """Name the clients that use new servers, and read the list of tools only when they start."""
-    machine = this_machine()
     servers = installation.tags(storage.load(path, "jsonc").document)
     restarted = []
-    for client in CLIENTS:
-        if client.name not in BY_NAME or BY_NAME[client.name].reads_later_lists is not False:
-            continue
-        for file in found.files(client, machine):
-            with noting([]):
-                document = storage.load(file, client.format).document
-                choice = client_servers.choose(document, client, None, servers)
-                if installation.uses(document, client, path) and (choice is None or {*names} & {*choice.names}):
-                    restarted.append(client.title)
+    for client, document in registered(path):
+        choice = client_servers.choose(document, client, None, servers)
+        is_used = choice is None or {*names} & {*choice.names}
+        if is_used and client.name in BY_NAME and BY_NAME[client.name].reads_later_lists is False:
+            restarted.append(client.title)
     if restarted:
         show = "shows" if len(restarted) == 1 else "show"
         screen.note(f"{enumerated(restarted)} {show} {'it' if len(names) == 1 else 'them'} after a restart.")

@@ -55,6 +55,10 @@ class Cost:
     listing: Listing = "light"
     """Mode of the client's list."""
 
+    @property
+    def tools(self) -> int:
+        return sum(each.tools for each in self.servers)
+
     def of_mode(self, mode: Listing) -> int:
         """Return the tokens at the start of a session in this mode."""
         return sum(each.by_mode[mode] for each in self.servers) + self.own_tools[mode] + self.instructions
