@@ -232,7 +232,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
         EVERYDAY,
         "usage",
         "usage.usage:usage",
-        ("usage", "usage --by server --days 7"),
+        ("usage", "usage --last 20", "usage --client cursor --by server --days 7"),
     ),
     (EVERYDAY, "logs", "logs:logs", ("logs", "logs github --follow")),
     (EVERYDAY, "ui", "ui:ui", ("ui", "ui --no-open")),

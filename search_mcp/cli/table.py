@@ -14,6 +14,8 @@ from rich.text import Text
 
 READABLE_COLUMN: Final = 24
 """Width in columns below which running text is placed under the other cells instead of beside them."""
+READABLE_NAME: Final = 40
+"""The same for names."""
 _GAP: Final = 2
 _NARROWEST_NAMES: Final = 16
 
@@ -36,6 +38,8 @@ class Table:
     """Headings of the columns to leave out if the table is too wide, in this order."""
     is_cut: bool = False
     """Whether the last cell is cut to one line instead of wrapped."""
+    has_names: bool = False
+    """Whether the last cells are names, which are hard to read in parts."""
 
 
 def laid_out(table: Table, styled: Styled, console: Console) -> Iterable[Text]:
@@ -73,8 +77,9 @@ class _Grid:
             self._widths[0] = max([*short, cell_len(self._table.headings[0])])
 
     def fits(self) -> bool:
+        readable = READABLE_NAME if self._table.has_names else READABLE_COLUMN
         *before, last = self._widths.values()
-        return sum(before) + min(last, READABLE_COLUMN) + _GAP * len(before) <= self._console.width
+        return sum(before) + min(last, readable) + _GAP * len(before) <= self._console.width
 
     def lines(self) -> Iterator[Text]:
         if any(self._table.headings):

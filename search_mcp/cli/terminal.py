@@ -156,6 +156,7 @@ class Terminal:
         matches: Callable[[str], Iterable[tuple[int, int]]] = lambda _cell: (),
         dispensable: Sequence[str] = (),
         is_cut: bool = False,
+        has_names: bool = False,
     ) -> None:
         """Write a table; the parameters are those of `Table`.
 
@@ -169,7 +170,7 @@ class Terminal:
             return text
 
         cleaned = [[one_line(cell) for cell in row] for row in rows]
-        for line in laid_out(Table(headings, cleaned, numbers, dispensable, is_cut), styled, self._out):
+        for line in laid_out(Table(headings, cleaned, numbers, dispensable, is_cut, has_names), styled, self._out):
             self._out.print(line, soft_wrap=True)
 
     @contextlib.contextmanager

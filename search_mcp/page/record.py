@@ -7,7 +7,7 @@ import datetime
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from search_mcp.cli.usage.report import By, Calls, Report
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects.names import CLIENT_INFO
 from search_mcp.folders import usage_file
+from search_mcp.model.names import GIVEN_UP
 from search_mcp.page.facts import Facts
 from search_mcp.usage.ended_calls import Row
 from search_mcp.usage.store import DAY_SECONDS, LaterFormatError, largest_results, last_calls
@@ -62,6 +63,8 @@ class Summary:
     days: Sequence[Cells]
     bars: Sequence[Bar]
     long_results: Sequence[str]
+    unused: Sequence[str]
+    """Servers that were enabled, and not called."""
     stamp: _Stamp
     next_at: float
     """The time before which they are not summed up again."""
@@ -106,9 +109,12 @@ class Record:
             Problem: the record cannot be read.
         """
         known, servers = self._summaries.get(choice), self._facts.gateway.config.servers
+        failed = {each.server for each in self._facts.rows() if each.state in GIVEN_UP}
         if known is not None and not self._is_old(known):
             return known
-        made = self._summaries[choice] = await self._apart(partial(_summed_up, self.path, choice, servers))
+        made = self._summaries[choice] = await self._apart(
+            partial(_summed_up, self.path, choice, servers, self._facts.config_path, failed)
+        )
         return made
 
     def last_summary(self, choice: Choice) -> Summary | None:
@@ -139,7 +145,9 @@ class Record:
             raise usage.unreadable(self.path, exc) from exc
 
 
-def _summed_up(path: Path, choice: Choice, servers: Sequence[ServerConfig]) -> Summary:
+def _summed_up(
+    path: Path, choice: Choice, servers: Sequence[ServerConfig], config: Path, failed: Container[str]
+) -> Summary:
     """Sum up the calls of a period; this may take seconds."""
     began, stamp, (by, days) = time.monotonic(), _stamp_of(path), choice
     since = time.time() - days * DAY_SECONDS
@@ -152,6 +160,7 @@ def _summed_up(path: Path, choice: Choice, servers: Sequence[ServerConfig]) -> S
         [_cells(each, each.name) for each in reversed(found.days) if each.count],
         _bars(found, days),
         [each.text for each in fitness.of_usage(largest, servers)],
+        usage.never_used(found, servers, config, failed),
         stamp,
         (ended := time.monotonic()) + (ended - began) / SHARE,
     )

@@ -72,7 +72,7 @@ def routes(web: Web) -> list[Route]:
                 HEADINGS.get(each, (each, "")) for each in (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS)
             ],
             "legend": " ".join([*(f"{name}: {about}" for name, about in HEADINGS.values()), usage.LEGEND_OF_SIZES]),
-            "unused": usage.never_used(summary.found, facts.gateway.config.servers),
+            "unused": [each.server for each in facts.rows() if each.is_on and each.server in summary.unused],
         }
 
     return [web.view(VIEW, show, parts)]

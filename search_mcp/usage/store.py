@@ -11,6 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from search_mcp.files import first_irregular, identity, locked, make_private
@@ -232,8 +233,8 @@ def calls_since(database: sqlite3.Connection, since: float) -> Iterable[Row]:
     return rows
 
 
-def last_calls(path: Path, most: int) -> list[Row]:
-    """Return the calls that were recorded last, the latest first.
+def last_calls(path: Path, most: int, includes: Callable[[Row], bool] = lambda _call: True) -> list[Row]:
+    """Return the calls that were recorded last, the latest first; only those that `includes` returns true for.
 
     Raises:
         LaterFormatError, sqlite3.Error: the file cannot be read.
@@ -242,8 +243,8 @@ def last_calls(path: Path, most: int) -> list[Row]:
         if database is None:
             return []
         # By their numbers, which are an index: the clients of a file write in turn, so they are nearly in order.
-        found = database.execute(f"SELECT {_COLUMNS} FROM calls ORDER BY rowid DESC LIMIT ?", (most,))
-        return sorted(found, key=lambda call: -call[0])
+        found: Iterable[Row] = database.execute(f"SELECT {_COLUMNS} FROM calls ORDER BY rowid DESC")
+        return sorted(islice(filter(includes, found), most), key=lambda call: -call[0])
 
 
 def largest_results(path: Path, since: float) -> list[Largest]:

@@ -329,7 +329,7 @@ def _calls() -> list[tuple[Any, ...]]:
     return calls
 
 
-@pytest.mark.parametrize("by", [By.TOOL, By.SERVER, By.CLIENT, By.DAY])
+@pytest.mark.parametrize("by", [By.TOOL, By.SERVER, By.CLIENT, By.CLIENT_AND_TOOL, By.DAY])
 def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None:
     servers = [
         structs.replace(_started(name, name), file="/work/mcp-servers.json")
@@ -337,9 +337,9 @@ def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None
     ]
     config = Config(tuple(servers), Settings(), ())
     path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
-    usage.show(summed_up(_calls(), by), by, 30, path, config, Terminal())
+    usage.show(summed_up(_calls(), by), by, 30, path, config, Terminal(), unused=["linear", "my notes"])
     text = capsys.readouterr().out
-    compare(SCREENS / f"usage-{by}-{columns}.txt", text)
+    compare(SCREENS / f"usage-{by.replace(',', '-')}-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
 
 

@@ -3,6 +3,7 @@
 import datetime
 import html
 import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ def home(new_lasting_home: NewHome) -> PageHome:
     ]
     UsageStore(record_of(made)).write(calls)
     made.types("check")
+    old = time.time() - 10 * DAY
+    os.utime(made.config, (old, old))  # whoever adds a server now is not asked to remove it
     return made
 
 
@@ -137,7 +140,8 @@ def test_the_chart_and_its_table_have_the_days_of_the_period(guest: Guest) -> No
 
 
 def test_a_server_that_was_never_called_is_named_with_its_switch(guest: Guest) -> None:
-    page = guest.view("usage")
+    assert "not called" not in guest.view("usage")  # the calls of these days say little
+    page = guest.view("usage?days=90")
     assert "One server was not called. Switch off what you do not need:" in page
     assert f'<li><a href="{guest.root}server?name=idle+one"' in page
 
@@ -215,7 +219,6 @@ def test_a_browser_shows_a_call_from_the_page(home: PageHome, new_visitor: NewVi
     page = new_visitor().enters(home, "usage?by=server")
     guest.sends("try?tool=box.measure", tool="box.measure")
     expect(page.get_by_role("rowheader", name="box.measure").first).to_be_visible()
-    expect(page.get_by_role("link", name="idle one")).to_be_visible()
     page.get_by_role("link", name="client", exact=True).click()
     expect(page.get_by_role("rowheader", name="another")).to_have_count(0)
     page.get_by_role("link", name="90 days").click()

@@ -8,11 +8,12 @@ import enum
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from search_mcp.catalog import profiles
 from search_mcp.usage.ended_calls import LOST, OK, REFUSED, TOOL_ERROR, Row
 from search_mcp.usage.store import calls_since, reading
 
@@ -32,6 +33,7 @@ class By(enum.StrEnum):
     TOOL = "tool"
     SERVER = "server"
     CLIENT = "client"
+    CLIENT_AND_TOOL = "client,tool"
     DAY = "day"
 
 
@@ -112,14 +114,43 @@ class Report:
     """Time of the first call, in seconds since the epoch."""
 
 
-def read(path: Path, since: float, by: By) -> Report:
+@dataclass(frozen=True)
+class Wanted:
+    """The calls to read: those of one client, or of one server; all by default."""
+
+    client: str | None = None
+    """The name that the client gives itself, or that of its profile."""
+    server: str | None = None
+
+    def includes(self, call: Row) -> bool:
+        """Return whether a call is one of them."""
+        _, client, server, tool = call[:4]
+        return (self.client is None or client in self._names) and (
+            self.server is None or (server or (OURS if tool else UNKNOWN_TOOL)) == self.server
+        )
+
+    @property
+    def _names(self) -> Container[str]:
+        known = profiles.BY_NAME.get(self.client or "")
+        return (self.client or "", *(known.client_names if known is not None else ()))
+
+    def __str__(self) -> str:
+        to, of = f" to {self.server}" if self.server else "", f" of {self.client}" if self.client else ""
+        return to + of
+
+
+ALL: Final = Wanted()
+
+
+def read(path: Path, since: float, by: By, wanted: Wanted = ALL) -> Report:
     """Sum up the calls since a time.
 
     Raises:
         LaterFormatError, sqlite3.Error: the file cannot be read.
     """
     with reading(path) as database:
-        return summed_up(calls_since(database, since) if database is not None else (), by)
+        calls = calls_since(database, since) if database is not None else ()
+        return summed_up(filter(wanted.includes, calls), by)
 
 
 def summed_up(calls: Iterable[Row], by: By) -> Report:
@@ -156,6 +187,9 @@ def _subject(by: By, client: str, server: str, tool: str, date: datetime.date) -
         case By.SERVER:
             known = server or (OURS if tool else UNKNOWN_TOOL)
             return known, known, {"server": server or None}
+        case By.CLIENT_AND_TOOL:
+            key, name, fields = _subject(By.TOOL, client, server, tool, date)
+            return (client, key), f"{client} {name}", {"client": client, **fields}
         case By.TOOL:
             return (server, tool), full_name(server, tool), {"server": server or None, "tool": tool or None}
 

@@ -5,9 +5,9 @@ Decides the columns, and which servers are reported as never used. Nothing is st
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -15,19 +15,31 @@ from search_mcp.cli.checks import fitness
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem, command
+from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage import report
-from search_mcp.cli.usage.report import CHARACTERS_A_TOKEN, By, Calls, Report
+from search_mcp.cli.usage.report import ALL, CHARACTERS_A_TOKEN, By, Calls, Report, Wanted, full_name
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
 from search_mcp.times import iso
-from search_mcp.usage.store import DAY_SECONDS, KEPT_DAYS, LaterFormatError, delete, largest_results
+from search_mcp.usage.ended_calls import Row
+from search_mcp.usage.store import DAY_SECONDS, KEPT_DAYS, LaterFormatError, delete, largest_results, last_calls
+
+_T = TypeVar("_T")
 
 NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
 _USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
-HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
+LEAST_DAYS = 7
+"""Days of the record, and without an edit of the config file, before a server is called unused."""
+HEADINGS = {
+    By.TOOL: "Tool",
+    By.SERVER: "Server",
+    By.CLIENT: "Client",
+    By.CLIENT_AND_TOOL: "Client, tool",
+    By.DAY: "Day",
+}
 LEGEND_OF_SIZES = (
     "In: characters of the arguments; Out: of the results, as JSON. Tokens are an estimate: one for "
     f"{CHARACTERS_A_TOKEN} characters of a result."
@@ -39,7 +51,8 @@ LEGEND = f"Half of the calls with a result took p50 or less, 95 % took p95 or le
 def usage(
     options: Options,
     by: Annotated[
-        By, typer.Option("--by", metavar="WHAT", help="Sum up by tool (the default), server, client or day.")
+        By,
+        typer.Option("--by", metavar="WHAT", help="Sum up by tool (the default), server, client, client,tool or day."),
     ] = By.TOOL,
     days: Annotated[
         int,
@@ -51,7 +64,17 @@ def usage(
             help=f"Only the last N days: {_USUAL_DAYS} by default, at most {KEPT_DAYS}.",
         ),
     ] = _USUAL_DAYS,
-    clear: Annotated[bool, typer.Option("--clear", help="Delete all recorded calls and show nothing.")] = False,
+    last: Annotated[
+        int | None, typer.Option("--last", min=1, metavar="N", help="List the last N calls instead.")
+    ] = None,
+    client: Annotated[
+        str | None, typer.Option("--client", metavar="NAME", help="Only the calls of this client.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="NAME", help="Only calls to this server; search-mcp for its own tools."),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the record.")] = False,
 ) -> int:
     """Show which tools your AI clients have called.
 
@@ -63,19 +86,61 @@ def usage(
     screen, path = options.screen, usage_file()
     if clear:
         return _clear(path, screen)
+    wanted = Wanted(client, server)
+    if last is not None:
+        _show_last(_reading(path, lambda: last_calls(path, last, wanted.includes)), wanted, options)
+        return FINE
     read, since = options.usable_configuration(), time.time() - days * DAY_SECONDS
     config = read[0] if read is not None else None  # without a good one, calls were recorded all the same
+    found = _reading(path, lambda: report.read(path, since, by, wanted))
+    seen = _reading(path, lambda: largest_results(path, since)) if config is not None and wanted == ALL else ()
+    long_results = [each.text for each in fitness.of_usage(seen, config.servers)] if config is not None else []
+    unused = _never_used(found, *read) if read is not None and wanted == ALL else []
+    if options.as_json:
+        screen.json(as_json(found, by, days, path, config, long_results, unused))
+    else:
+        show(found, by, days, path, config, screen, long_results, unused, wanted)
+    return FINE
+
+
+def _reading(path: Path, read: Callable[[], _T]) -> _T:
     try:
-        found = report.read(path, since, by)
-        seen = largest_results(path, since) if config is not None else ()
+        return read()
     except (sqlite3.Error, LaterFormatError) as exc:
         raise unreadable(path, exc) from exc
-    long_results = [each.text for each in fitness.of_usage(seen, config.servers)] if config is not None else []
+
+
+def _show_last(calls: Sequence[Row], wanted: Wanted, options: Options) -> None:
     if options.as_json:
-        screen.json(as_json(found, by, days, path, config, long_results))
+        options.screen.json({"file": str(usage_file()), "calls": [_call_as_json(each) for each in calls]})
+    elif not calls:
+        options.screen.text(f"No tool call{wanted} was recorded.")
     else:
-        show(found, by, days, path, config, screen, long_results)
-    return FINE
+        rows = [
+            (
+                time.strftime("%m-%d %H:%M:%S", time.localtime(at)),
+                client,
+                duration(seconds),
+                ending,
+                full_name(server, tool),
+            )
+            for at, client, server, tool, seconds, ending, *_ in calls
+        ]
+        options.screen.table(("Time", "Client", "Took", "Outcome", "Tool"), rows, ("Took",), has_names=True)
+
+
+def _call_as_json(call: Row) -> dict[str, Any]:
+    at, client, server, tool, seconds, ending, given, returned, _ = call
+    return {
+        "time": iso(at),
+        "client": client,
+        "server": server or None,
+        "tool": tool or None,
+        "seconds": round(seconds, 6),
+        "ending": ending,
+        "charactersIn": given,
+        "charactersOut": returned,
+    }
 
 
 def unreadable(path: Path, exc: Exception) -> Problem:
@@ -101,15 +166,40 @@ def _clear(path: Path, screen: Terminal) -> int:
     return FINE
 
 
-def never_used(found: Report, servers: Iterable[ServerConfig]) -> list[str]:
-    """Return the enabled servers without a call in the period; none if it has no calls at all."""
-    if not found.total.count:
+def never_used(found: Report, servers: Iterable[ServerConfig], file: Path, failed: Container[str]) -> list[str]:
+    """Return the enabled servers without a call in the period; may block.
+
+    None as long as that says little: while the record is new, and after an edit of the file with the servers, which may
+    have added some. Those that `failed` could not be called.
+    """
+    before = time.time() - LEAST_DAYS * DAY_SECONDS
+    if found.since is None or found.since > before or _edited(file) > before:
         return []
-    return [each.name for each in servers if each.enabled and each.name not in found.servers]
+    return [
+        each.name for each in servers if each.enabled and each.name not in found.servers and each.name not in failed
+    ]
+
+
+def _edited(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # it was deleted meanwhile
+        return float("inf")
+
+
+def _never_used(found: Report, config: Config, file: Path) -> list[str]:
+    failed = read_cache(config, None, lambda session: {each.server for each in session.failures()})
+    return never_used(found, config.servers, file, failed)
 
 
 def as_json(
-    found: Report, by: By, days: int, path: Path, config: Config | None, long_results: Sequence[str] = ()
+    found: Report,
+    by: By,
+    days: int,
+    path: Path,
+    config: Config | None,
+    long_results: Sequence[str] = (),
+    unused: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the report for scripts."""
     return {
@@ -121,7 +211,7 @@ def as_json(
         "clients": found.clients,
         "total": found.total.as_json(),
         "rows": [each.as_json() for each in found.rows],
-        "neverUsed": never_used(found, config.servers if config is not None else ()),
+        "neverUsed": [*unused],
         "longResults": [*long_results],
     }
 
@@ -134,22 +224,24 @@ def show(
     config: Config | None,
     terminal: Terminal,
     long_results: Sequence[str] = (),
+    unused: Sequence[str] = (),
+    wanted: Wanted = ALL,
 ) -> None:
     """Show the report as a table."""
     if not found.total.count:
-        terminal.text(headline(found, days))
+        terminal.text(headline(found, days, wanted))
     else:
-        terminal.paragraph(headline(found, days))
+        terminal.paragraph(headline(found, days, wanted))
         terminal.text("")
         headings = (*NUMBERS, HEADINGS[by])  # a long name is wrapped in the last column
         rows = [(*numbers(each), each.name) for each in found.rows]
-        terminal.table(headings, rows, NUMBERS, dispensable=_DISPENSABLE)
+        terminal.table(headings, rows, NUMBERS, dispensable=_DISPENSABLE, has_names=True)
         terminal.text("")
         terminal.paragraph(LEGEND, style="dim")
     for each in long_results:
         terminal.text("")
         terminal.paragraph(f"{each}.")
-    if config is not None and (unused := never_used(found, config.servers)):
+    if config is not None and unused:
         _show_unused(unused, config, days, terminal)
     terminal.text("")
     terminal.paragraph(recording(path, is_on=config is None or config.settings.usage), style="dim")
@@ -165,11 +257,11 @@ def recording(path: Path, *, is_on: bool) -> str:
     )
 
 
-def headline(found: Report, days: int) -> str:
+def headline(found: Report, days: int, wanted: Wanted = ALL) -> str:
     """Count the calls of the period."""
     total = found.total
     if not total.count:
-        return f"No tool call was recorded in {_period(days)}."
+        return f"No tool call{wanted} was recorded in {_period(days)}."
     date = time.strftime("%Y-%m-%d", time.localtime(found.since))
     errors = f", {counted(total.errors, 'error')}" if total.errors else ""
     return (

@@ -144,17 +144,59 @@ def test_the_command_sums_up_what_is_recorded(recorded: Place) -> None:
     ended = recorded.run("usage", COLUMNS="80")
     assert (ended.code, ended.err) == (0, "")
     assert "3 calls of 2 clients in the last 30 days, 1 error; the first on " in ended.out
-    assert "  search-mcp disable beta\n" in ended.out
     assert "\x1b" not in ended.out
     found = recorded.run("usage", "--json", "--days", "7").json
     assert found["total"]["calls"] == 2
     assert found["total"]["endings"] == {"ok": 1, "tool error": 1}
-    assert (found["neverUsed"], found["isRecording"], found["clients"]) == (["beta"], True, 1)
+    assert (found["isRecording"], found["clients"]) == (True, 1)
     assert [each["tool"] for each in found["rows"]] == ["echo", "evil\x1b[31m"]
     assert [each["client"] for each in recorded.run("usage", "--json", "--by", "client").json["rows"]] == [
         "a client",
         "another",
     ]
+
+
+def test_the_last_calls_are_listed_of_one_client_or_server(recorded: Place) -> None:
+    ended = recorded.run("usage", "--last", "2", COLUMNS="80")
+    assert (ended.code, ended.err) == (0, "")
+    headings, latest, before = ended.out.splitlines()
+    assert headings.split() == ["Time", "Client", "Took", "Outcome", "Tool"]
+    assert latest.split()[2:] == ["a", "client", "500", "ms", "tool", "error", "alpha.evil"]
+    assert before.split()[-2:] == ["ok", "alpha.echo"]
+    (call,) = recorded.run("usage", "--last", "5", "--client", "another", "--json").json["calls"]
+    assert (call["client"], call["server"], call["tool"], call["ending"]) == ("another", "alpha", "echo", "ok")
+    assert recorded.run("usage", "--last", "5", "--server", "beta").out == "No tool call to beta was recorded.\n"
+
+
+def test_the_calls_of_one_client_or_server_are_summed_up(recorded: Place) -> None:
+    store(recorded).write([call("beta", at=time.time(), client="claude-ai"), call("", "search_tools", at=time.time())])
+    assert recorded.run("usage", "--client", "a client", "--json").json["total"]["calls"] == 3
+    assert recorded.run("usage", "--server", "search-mcp", "--json").json["total"]["calls"] == 1
+    desktop = recorded.run("usage", "--client", "claude-desktop", "--json").json  # it calls itself claude-ai
+    assert [each["tool"] for each in desktop["rows"]] == ["echo"]
+    rows = recorded.run("usage", "--by", "client,tool", "--server", "alpha", "--json").json["rows"]
+    assert {(each["client"], each["tool"]) for each in rows} == {
+        ("a client", "echo"),
+        ("a client", "evil\x1b[31m"),
+        ("another", "echo"),
+    }
+    nothing = recorded.run("usage", "--client", "x", "--server", "y").out
+    assert nothing.startswith("No tool call to y of x was recorded in the last 30 days.\n")
+
+
+def test_servers_are_called_unused_once_that_means_something(recorded: Place) -> None:
+    assert recorded.run("check", "alpha", "beta").code == 0
+    assert recorded.run("usage", "--json").json["neverUsed"] == []  # the file is new
+    old = time.time() - 8 * DAY
+    os.utime(recorded.config, (old, old))
+    assert "  search-mcp disable beta\n" in recorded.run("usage").out
+    assert recorded.run("usage", "--json").json["neverUsed"] == ["beta"]
+    assert recorded.run("usage", "--json", "--days", "7").json["neverUsed"] == []
+    assert recorded.run("usage", "--json", "--client", "another").json["neverUsed"] == []
+    recorded.configure({"alpha": server("toolbox"), "beta": server("dying")})
+    os.utime(recorded.config, (old, old))
+    assert recorded.run("check", "beta").code == 1
+    assert recorded.run("usage", "--json").json["neverUsed"] == []  # it could not be called
 
 
 def test_tools_are_named_whose_results_were_longer_than_a_client_takes(recorded: Place) -> None:
@@ -189,13 +231,6 @@ def test_calls_are_shown_without_a_configuration(recorded: Place) -> None:
     assert "warning: " in ended.err
     assert (ended.json["total"]["calls"], ended.json["neverUsed"], ended.json["isRecording"]) == (3, [], None)
     assert recorded.run("usage", "--config", "nothing.json").code == 2
-
-
-def test_a_command_to_copy_names_the_configuration(recorded: Place, tmp_path: Path) -> None:
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps({"mcpServers": {"my notes": server("toolbox")}}))
-    ended = recorded.run("usage", "--config", str(other))
-    assert f"  search-mcp disable 'my notes' --config {other}\n" in ended.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
