@@ -259,6 +259,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop",)),
     (REST, "clients", "clients.found_clients:clients", ("clients", "clients --json")),
     (REST, "describe", "tools.description:describe", ("describe time.convert_time",)),
+    (REST, "secret", "files.moving_secrets:secret", ("secret github GITHUB_PERSONAL_ACCESS_TOKEN",)),
     (REST, "tokens", "tokens.tokens:tokens", ("tokens", "tokens --client claude-desktop")),
     (REST, "demo", "app:demo", ("demo",)),
     (REST, "serve", "app:serve", ("serve --client claude-desktop",)),

@@ -62,9 +62,9 @@ def add(
         typer.Option(
             "--secret",
             metavar="NAME",
-            help="Variable, or header of a remote server, whose value is stored in the system's keyring; repeatable. "
-            "The value is asked for, or read from stdin: of several, one in each line. `Bearer` is written before a "
-            "value of Authorization that has no space.",
+            help="Variable, or header of a remote server, whose value is stored in the system's keyring, or else in a "
+            "file that only you can read; repeatable. The value is asked for, or read from stdin: of several, one in "
+            "each line. `Bearer` is written before a value of Authorization that has no space.",
         ),
     ] = None,
 ) -> int:
@@ -90,6 +90,8 @@ def add(
         planned.show(options.screen)
         planned.write(options, secrets)
     planned.tell(options, given)
+    if not options.dry_run:
+        stored_secrets.tell(secrets, options.screen)
     path, added = planned.file.path, planned.enabled
     if not added or options.dry_run:
         return FINE

@@ -67,7 +67,7 @@ def remove_from(options: Options, names: Sequence[str], look: Callable[[object],
     def change(own: Document, name: str) -> Document:
         entry = own.members((ROOT,)).get(name)
         if entry is None:
-            raise _unknown(own, name)
+            raise unknown_server(own, name)
         look(entry)
         return own.drop((ROOT, name))
 
@@ -136,13 +136,14 @@ def _switched(
         return of_server(own, name)
     server = max((each for each in present if name.startswith(f"{each}.")), key=len, default=None)
     if server is None:
-        raise _unknown(own, name)
+        raise unknown_server(own, name)
     return of_tool(
         own, server, _own_name(consent.usable(own.data, Path(own.source)), server, name.removeprefix(f"{server}."))
     )
 
 
-def _unknown(own: Document, name: str) -> Misuse:
+def unknown_server(own: Document, name: str) -> Misuse:
+    """Build the error about a server that is not in the file."""
     present = own.members((ROOT,))
     otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {own.source}"
     return Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))

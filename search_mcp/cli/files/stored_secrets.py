@@ -1,7 +1,8 @@
-"""Secrets that `add --secret` stores in the keyring of the system, and that `remove` deletes.
+"""Secrets that `add --secret` and `secret` store outside of the configuration file, and that `remove` deletes.
 
-Decides their names: `SERVER/NAME` under the service `search-mcp`, with a number if that is taken, so that two files
-with servers of the same name never share a secret.
+Decides where: in the keyring of the system, as `SERVER/NAME` of the service `search-mcp`; if none can be used, in a
+file that only the user can read. If that name is taken, the server gets a number, so that two configuration files with
+servers of the same name never share a secret.
 """
 
 import getpass
@@ -9,31 +10,43 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from search_mcp import files
 from search_mcp.backends import system_keyring
 from search_mcp.backends.system_keyring import SERVICE, KeyringError
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import sources
 from search_mcp.config.sources import MOST_BYTES
+from search_mcp.folders import config_folder
 
 
 @dataclass(frozen=True)
 class Secret:
-    """One secret of a server that is added."""
+    """One secret of a server."""
 
     name: str
     """The variable, or the header of a remote server."""
     key: str
-    """Its name in the keyring."""
+    """`SERVER/NAME`, in the keyring or below the folder of secrets."""
     value: str
+    no_keyring: str | None = None
+    """The reason for a file; None for the keyring."""
+
+    @property
+    def file(self) -> Path:
+        return _folder() / self.key
 
     @property
     def placeholder(self) -> str:
-        return f"${{keyring:{SERVICE}/{self.key}}}"
+        if self.no_keyring is None:
+            return f"${{keyring:{SERVICE}/{self.key}}}"
+        home = Path.home()
+        file = Path("~") / self.file.relative_to(home) if self.file.is_relative_to(home) else self.file
+        return f"${{file:{file.as_posix()}}}"
 
     @property
     def header(self) -> str:
@@ -41,23 +54,68 @@ class Secret:
         is_bare = self.name.lower() == "authorization" and not re.search(r"\s", self.value)
         return f"Bearer {self.placeholder}" if is_bare else self.placeholder
 
+    @property
+    def place(self) -> str:
+        return "in the keyring of the system" if self.no_keyring is None else f"in {self.file}, which only you can read"
+
+    def store(self) -> None:
+        """Store the secret.
+
+        Raises:
+            KeyringError, OSError: it cannot be stored.
+        """
+        if self.no_keyring is None:
+            system_keyring.store(SERVICE, self.key, self.value)
+            return
+        files.make_folder(self.file.parent)
+        # Of `${file:}`, one line break at the end is left out.
+        with files.beside(self.file, f"{self.value}\n".encode()) as new:
+            files.take_place(new, self.file)
+
+    def delete(self) -> str | None:
+        """Delete the secret; return why that is impossible."""
+        try:
+            if self.no_keyring is None:
+                system_keyring.delete(SERVICE, self.key)
+            else:
+                self.file.unlink(missing_ok=True)
+        except (KeyringError, OSError) as exc:
+            return str(exc)
+        return None
+
+
+_MOST = 1000
+"""Servers of one name whose secrets are told apart."""
+
+
+def _folder() -> Path:
+    return config_folder() / "secrets"
+
+
+def placed(server: str, name: str, value: str = "", *, is_dry_run: bool = False) -> Secret:
+    """Choose where a secret is stored; a dry run does not open the keyring."""
+    keys = [f"{_folded(server)}{f'-{number}' if number > 1 else ''}/{_folded(name)}" for number in range(1, _MOST)]
+    if is_dry_run:
+        return Secret(name, keys[0], value)
+    try:
+        return Secret(name, next(key for key in keys if system_keyring.read(SERVICE, key) is None), value)
+    except KeyringError as exc:
+        reason = exc.reason.partition(":")[0]
+        found = (Secret(name, key, value, reason) for key in keys)
+        return next(each for each in found if not each.file.exists())
+
 
 def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: bool) -> list[Secret]:
     """Ask for the secrets of a server, without showing them; a dry run asks for nothing.
 
     Raises:
-        Problem: the keyring cannot be used.
         Misuse: a secret is missing or empty.
     """
-    if is_dry_run:
-        return [Secret(name, f"{_folded(server)}/{_folded(name)}", "") for name in names]
-    keys = []
-    try:
-        keys += [_free_key(server, name) for name in names]
-    except KeyringError as exc:
-        raise Problem(f"nothing was added, because {exc.reason}", exc.remedy, exc.command) from exc
-    values = asked(names, screen, "in the keyring of the system")
-    return [Secret(name, key, value) for name, key, value in zip(names, keys, values, strict=True)]
+    secrets = [placed(server, name, is_dry_run=is_dry_run) for name in names]
+    if is_dry_run or not secrets:
+        return secrets
+    values = asked(names, screen, secrets[0].place)
+    return [replace(each, value=value) for each, value in zip(secrets, values, strict=True)]
 
 
 def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
@@ -73,14 +131,6 @@ def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
         if len(value.encode(errors="surrogateescape")) > MOST_BYTES:
             raise Misuse(f"the secret {name} is larger than {MOST_BYTES >> 10} KiB", "store it in a file")
     return values
-
-
-def _free_key(server: str, name: str) -> str:
-    for number in count(1):
-        key = f"{_folded(server)}{f'-{number}' if number > 1 else ''}/{_folded(name)}"
-        if system_keyring.read(SERVICE, key) is None:
-            return key
-    raise AssertionError("count is endless")
 
 
 def _folded(name: str) -> str:
@@ -113,45 +163,51 @@ def stored(secrets: Sequence[Secret]) -> Iterator[None]:
     """Store secrets for the block that writes the configuration; if it fails, delete them.
 
     Raises:
-        Problem: the keyring cannot be used.
+        Problem: one cannot be stored.
     """
     done: list[Secret] = []
     try:
         for each in secrets:
             try:
-                system_keyring.store(SERVICE, each.key, each.value)
+                each.store()
             except KeyringError as exc:
-                raise Problem(f"nothing was added, because {exc.reason}", exc.remedy, exc.command) from exc
+                raise Problem(f"nothing was changed, because {exc.reason}", exc.remedy, exc.command) from exc
+            except OSError as exc:
+                raise Problem(
+                    f"{each.file} cannot be written ({exc.strerror})", "check that you may write there"
+                ) from exc
             done.append(each)
         yield
     except BaseException:
         for each in done:
-            _deleted(each.key)
+            each.delete()
         raise
 
 
+def tell(secrets: Sequence[Secret], screen: Terminal) -> None:
+    """Say where secrets are stored, and why not in the keyring."""
+    for each in secrets:
+        why = f": {each.no_keyring}" if each.no_keyring is not None else ""
+        screen.note(f"{each.name} is stored {each.place}{why}.")
+
+
 def delete_unused(removed: Mapping[str, Any], left: Mapping[str, Any], screen: Terminal) -> None:
-    """Delete the secrets that `add` stored for removed servers, unless another server of the file uses them."""
-    used = set(_keys(left))
+    """Delete the secrets that were stored for removed servers, unless another server of the file uses them."""
+    used = set(_stored_in(left))
     for name, entry in removed.items():
         own = re.compile(rf"{re.escape(_folded(name))}(-\d+)?/")
-        for key in dict.fromkeys(key for key in _keys(entry) if own.match(key) and key not in used):
-            if (fault := _deleted(key)) is None:
-                screen.note(f"{name}: its secret {key} is deleted from the keyring.")
+        for each in dict.fromkeys(each for each in _stored_in(entry) if own.match(each.key) and each not in used):
+            where = "from the keyring" if each.no_keyring is None else f"with its file {each.file}"
+            if (fault := each.delete()) is None:
+                screen.note(f"{name}: its secret {each.key} is deleted {where}.")
             else:
-                screen.warning(f"{name}: its secret {key} is still in the keyring, because {fault}")
+                screen.warning(f"{name}: its secret {each.key} is still {each.place}, because {fault}")
 
 
-def _deleted(key: str) -> str | None:
-    """Delete a secret; return why that is impossible."""
-    try:
-        system_keyring.delete(SERVICE, key)
-    except KeyringError as exc:
-        return str(exc)
-    return None
-
-
-def _keys(value: object) -> Iterator[str]:
+def _stored_in(value: object) -> Iterator[Secret]:
+    """Yield the secrets of search-mcp's own that entries refer to."""
     for kind, argument, _ in sources.in_value(value):
         if kind == "keyring" and (found := sources.keyring_entry(argument))[0] == SERVICE:
-            yield found[1]
+            yield Secret("", found[1], "")
+        elif kind == "file" and (path := Path(argument.strip()).expanduser()).is_relative_to(_folder()):
+            yield Secret("", path.relative_to(_folder()).as_posix(), "", "")

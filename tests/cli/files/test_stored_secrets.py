@@ -113,12 +113,76 @@ def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Pat
     assert (place.config.exists(), ring.exists()) == (False, False)
 
 
-def test_without_a_keyring_nothing_is_written(place: Place) -> None:
+def _kept(place: Place) -> dict[str, str]:
+    """Return the secrets in files of search-mcp, which only the user can read."""
+    folder = place.config.parent / "secrets"
+    found = [each for each in folder.rglob("*") if each.is_file()]
+    assert all(each.stat().st_mode & 0o777 == 0o600 for each in found)
+    return {each.relative_to(folder).as_posix(): each.read_text() for each in found}
+
+
+def test_without_a_keyring_a_secret_is_stored_in_a_private_file(place: Place) -> None:
     _uses(place, "keyring.backends.fail.Keyring")
-    ended = place.run("add", "a", "--secret", "TOKEN", "--", "x", stdin=VALUE)
-    assert ended.code == 1
-    assert "nothing was added, because this system has no keyring that can be used: " in " ".join(ended.err.split())
-    assert not place.config.exists()
+    ended = place.run("add", "a", "--no-start", "--secret", "TOKEN", "--", "x", stdin=VALUE)
+    assert ended.code == 0, ended
+    assert "which only you can read: this system has no keyring that can be used." in " ".join(ended.err.split())
+    assert _kept(place) == {"a/TOKEN": f"{VALUE}\n"}
+    assert _entry(place, "a")["env"]["TOKEN"].endswith("/secrets/a/TOKEN}")
+    assert place.run("remove", "a").code == 0
+    assert _kept(place) == {}
+
+
+MOVES = [
+    ({"command": "x", "env": {"A": "b", "TOKEN": VALUE}}, "TOKEN", "env", "${keyring:search-mcp/one/TOKEN}"),
+    (
+        {"url": "https://x", "headers": {"Authorization": f"Bearer {VALUE}"}},
+        "authorization",
+        "headers",
+        "Bearer ${keyring:search-mcp/one/Authorization}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "name", "key", "written"), MOVES)
+def test_a_secret_moves_out_of_the_file(
+    place: Place, ring: Path, entry: dict[str, Any], name: str, key: str, written: str
+) -> None:
+    place.configure({"one": entry})
+    rehearsed = place.run("secret", "one", name, "--dry-run")
+    assert (rehearsed.code, ring.exists(), VALUE in rehearsed.out) == (0, False, False)
+    assert "\n+" in rehearsed.out
+    ended = place.run("secret", "one", name)
+    assert ended.code == 0, ended
+    assert written in _entry(place, "one")[key].values()
+    assert [*_passwords(ring).values()] == [VALUE]
+    assert VALUE not in ended.out + ended.err + place.config.read_text()
+    assert "warning: backups still have it; delete them once one works: " in ended.err
+    again = place.run("secret", "one", name)
+    assert (again.code, "but a placeholder" in again.err) == (2, True)
+
+
+def test_a_moved_secret_reaches_its_server(place: Place) -> None:
+    _uses(place, "keyring.backends.fail.Keyring")
+    script = f"import os, sys; sys.exit('right' if os.environ['TOKEN'][::-1] == {VALUE[::-1]!r} else 'wrong')"
+    place.configure({"one": {"command": sys.executable, "args": ["-c", script], "env": {"TOKEN": VALUE}}})
+    assert place.run("secret", "one", "TOKEN").code == 0
+    assert "end of its stderr: right" in place.run("check", "one").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["two", "A"], "there is no server 'two'"),
+        (["one", "TOKE"], "one has no variable or header 'TOKE'; did you mean TOKEN?"),
+        (["one", "EMPTY"], "EMPTY of one is not a text"),
+    ],
+)
+def test_what_cannot_move_is_said(place: Place, ring: Path, words: list[str], said: str) -> None:
+    place.configure({"one": {"command": "x", "env": {"TOKEN": VALUE, "EMPTY": ""}}})
+    before = place.config.read_text()
+    ended = place.run("secret", *words)
+    assert (ended.code, said in " ".join(ended.err.split())) == (2, True)
+    assert (place.config.read_text(), ring.exists()) == (before, False)
 
 
 MISUSES = [

@@ -1,0 +1,80 @@
+"""`secret`: the value of a variable or a header moves out of the configuration file.
+
+The file gets a placeholder. Decides what can move: a value that is written in the file as it is.
+"""
+
+import json
+from typing import Annotated
+
+import typer
+
+from search_mcp.cli import completion
+from search_mcp.cli.files import stored_secrets
+from search_mcp.cli.files.editing import unknown_server
+from search_mcp.cli.files.own_file import in_turn, own_file, save
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
+from search_mcp.clients import storage
+from search_mcp.clients.document import Document
+from search_mcp.clients.merging import ROOT
+
+_PLACES = ("env", "headers")
+
+
+@takes("config", "dry_run", "debug")
+@in_turn()
+def secret(
+    options: Options,
+    server: Annotated[
+        str, typer.Argument(metavar="SERVER", help="Name of the server.", autocompletion=completion.server_names)
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The variable, or the header of a remote server.")],
+) -> int:
+    """Move a secret out of the config file: to the system's keyring, else to a file that only you can read."""
+    screen, file = options.screen, own_file(options)
+    path, value = _found(file.document, server, name)
+    before, secret = _parted(path[-1], value)
+    moved = stored_secrets.placed(server, path[-1], secret, is_dry_run=options.dry_run)
+    changed = file.document.put(path, before + moved.placeholder)
+    if options.dry_run:
+        save(file, changed, options)
+        return FINE
+    with stored_secrets.stored([moved]):
+        save(file, changed, options)
+    stored_secrets.tell([moved], screen)
+    screen.text(f"{file.path} has {moved.placeholder} in its place.")
+    written = json.dumps(value, ensure_ascii=False).encode()
+    if with_it := [str(each) for each in storage.backups(file.path) if written in each.read_bytes()]:
+        screen.warning(f"backups still have it; delete them once {server} works: {', '.join(with_it)}")
+    return FINE
+
+
+def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]:
+    """Return the place of a value in the file, and the value.
+
+    Raises:
+        Misuse: it is not there, or not as it is.
+    """
+    if server not in own.members((ROOT,)):
+        raise unknown_server(own, server)
+    present = {key: (ROOT, server, place, key) for place in _PLACES for key in own.members((ROOT, server, place))}
+    key = next((each for each in present if each == name), None) or next(
+        (each for each in present if each.lower() == name.lower() and present[each][2] == "headers"), None
+    )
+    if key is None:
+        otherwise = f"it has {', '.join(present)}" if present else "it has none"
+        raise Misuse(
+            f"{server} has no variable or header {name!r}", did_you_mean(similar_names(name, present), otherwise)
+        )
+    value = own.members(present[key][:-1])[key]
+    if not isinstance(value, str) or not value:
+        raise Misuse(f"{name} of {server} is not a text", "write it as one")
+    if "${" in value:
+        raise Misuse(f"{name} of {server} is not in the file, but a placeholder", "there is nothing to move")
+    return present[key], value
+
+
+def _parted(name: str, value: str) -> tuple[str, str]:
+    """Split a value into what stays in the file, such as `Bearer `, and the secret."""
+    scheme, sign, rest = value.partition(" ")
+    return (f"{scheme} ", rest) if sign and name.lower() == "authorization" else ("", value)
