@@ -76,3 +76,10 @@ def tokens_folder() -> Path:
 def usage_file() -> Path:
     """Return the file of recorded tool calls; its folder has nothing else."""
     return state_folder() / "usage" / "calls.sqlite3"
+
+
+def all_folders() -> list[Path]:
+    """Return the folders that hold everything of search-mcp; none is in another one."""
+    kinds = ("config", "cache", "data", "state", "log")
+    folders = {Path(getattr(platformdirs, f"user_{kind}_dir")(APP, appauthor=False)) for kind in kinds}
+    return sorted(each for each in folders if not folders & {*each.parents})

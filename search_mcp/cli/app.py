@@ -256,7 +256,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
             "install cursor --servers 'tag:work,github,-jira'",
         ),
     ),
-    (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop",)),
+    (CLIENTS, "uninstall", "clients.removal:uninstall", ("uninstall claude-desktop", "uninstall --everything")),
     (REST, "clients", "clients.found_clients:clients", ("clients", "clients --json")),
     (REST, "describe", "tools.description:describe", ("describe time.convert_time",)),
     (REST, "secret", "files.moving_secrets:secret", ("secret github GITHUB_PERSONAL_ACCESS_TOKEN",)),

@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+import typer
+
+from search_mcp import installer
+from search_mcp.cli.clients import leftovers
 from search_mcp.cli.clients.report import Done, show
 from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report
 from search_mcp.cli.files.own_file import in_turn
 from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
 from search_mcp.clients import found, installation, storage
-from search_mcp.clients.known import Client
+from search_mcp.clients.known import CLIENTS, Client
 from search_mcp.clients.moved import MovedServers
 from search_mcp.clients.registered import this_machine
 from search_mcp.clients.storage import File
@@ -26,13 +32,57 @@ class Removal:
 
 
 @takes("dry_run", "as_json", "debug")
-def uninstall(options: Options, clients: ClientNames = None, all_found: AllFound = False) -> int:
+def uninstall(
+    options: Options,
+    clients: ClientNames = None,
+    all_found: AllFound = False,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything",
+            help="All clients, and then the configuration, logins, logs, records and completion of search-mcp.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --everything: do not ask.")] = False,
+) -> int:
     """Remove search-mcp from AI clients, and restore what it replaced."""
+    if everything:
+        if clients or all_found or options.as_json:
+            raise Misuse("--everything needs no client and has no JSON", "leave out the other options")
+        return _remove_everything(options, is_sure=yes)
     chosen = named(clients or [], all_found)
     with in_turn():
         removal = plan(chosen) if options.dry_run else carry_out(plan(chosen))
     show(removal.done, removal.troubles, "", options)
     return report(removal.troubles, options)
+
+
+def _remove_everything(options: Options, *, is_sure: bool) -> int:
+    """Show everything of search-mcp, ask, and remove it; its own files stay if a client's file cannot be restored."""
+    screen, planned, left = options.screen, plan(CLIENTS), leftovers.present()
+    edits = [each for each in planned.done if each.result != "absent"]
+    for each in edits:
+        screen.text(f"From {each.client.title}: search-mcp, in {each.file.path}")
+        for warning in each.warnings:
+            screen.warning(warning)
+    for path in left:
+        screen.text(str(path))
+    if options.dry_run or not (edits or left):
+        screen.note("Nothing was removed." if edits or left else "There is nothing to remove.")
+        return report(planned.troubles, options)
+    if not screen.agrees("Remove all of this? Your list of servers and your logins are in it.", is_sure=is_sure):
+        screen.note("Nothing was removed.")
+        return WRONG
+    with in_turn():
+        removal = carry_out(plan(CLIENTS))
+    if report(removal.troubles, options):
+        raise Problem("search-mcp's own files stay, because a client could not be restored", "repair its file first")
+    leftovers.remove(options)
+    if edits:
+        screen.note("Restart these clients: until then, one that runs may start search-mcp again.")
+    screen.text("Everything is removed but the program itself, which this removes:")
+    screen.command_line(installer.removal())
+    return FINE
 
 
 def plan(clients: Sequence[Client]) -> Removal:

@@ -62,14 +62,20 @@ def stop(
     ] = None,
 ) -> int:
     """Stop the running engines, of all config files; the next message of a client starts another one."""
-    stopped = list(_asked("stop", options.screen, pid))
-    for engine in stopped:
-        options.screen.text(f"Stopped the engine with pid {engine['pid']} and {_count(len(engine['clients']))}.")
+    stopped = stop_all(options.screen, pid)
     if pid is not None and not stopped:
         raise Problem(f"there is no shared engine with the process id {pid}", "`search-mcp engine status` shows all")
     if not stopped:
         options.screen.text(_NONE)
     return FINE
+
+
+def stop_all(screen: Terminal, pid: int | None = None) -> list[Json]:
+    """Stop all engines, or the one with this process id, and report each."""
+    stopped = list(_asked("stop", screen, pid))
+    for engine in stopped:
+        screen.text(f"Stopped the engine with pid {engine['pid']} and {_count(len(engine['clients']))}.")
+    return stopped
 
 
 @app.command("logs", cls=Command, epilog="search-mcp engine logs --follow")

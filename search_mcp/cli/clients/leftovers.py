@@ -1,0 +1,66 @@
+"""What search-mcp has written besides the files of AI clients, for `uninstall --everything`.
+
+Decides what belongs to it: its own folders, and the completion of shells. Configuration files that `--config` named are
+not known here, and stay.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+from search_mcp.cli.engine import engines
+from search_mcp.cli.files import stored_secrets
+from search_mcp.cli.files.own_file import own_file
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.clients.merging import ROOT
+from search_mcp.engine.meeting import is_supported, own_folder
+from search_mcp.folders import APP, all_folders
+from search_mcp.model.errors import ConfigError
+
+_COMPLETIONS: Final = (f".bash_completions/{APP}.sh", f".zfunc/_{APP}", f".config/fish/completions/{APP}.fish")
+"""The files that `--install-completion` makes in the home folder, for bash, zsh and fish."""
+
+
+def present() -> list[Path]:
+    """List the folders and files that are there."""
+    home = Path.home()
+    meeting = [Path(own_folder(os.environ))] if is_supported(sys.platform) else []
+    return [each for each in (*all_folders(), *meeting, *(home / name for name in _COMPLETIONS)) if each.exists()]
+
+
+def remove(options: Options) -> None:
+    """Stop the engines, then remove the secrets in the keyring, the folders and the files.
+
+    Raises:
+        Problem: something cannot be removed.
+    """
+    left = present()
+    if is_supported(sys.platform):
+        engines.stop_all(options.screen)
+    try:
+        stored_secrets.delete_unused(own_file(options).document.members((ROOT,)), {}, options.screen)
+    except ConfigError as exc:
+        options.screen.warning(f"secrets in the keyring stay, because they cannot be found: {exc}")
+    _forget_completion(Path.home())
+    for each in left:
+        try:
+            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink(missing_ok=True)
+        except FileNotFoundError:
+            continue  # the engine removed its own
+        except OSError as exc:
+            raise Problem(
+                f"{exc.filename or each} cannot be removed ({exc.strerror})", "run the same command again"
+            ) from exc
+
+
+def _forget_completion(home: Path) -> None:
+    """Remove the line of the completion from the file that bash reads at its start."""
+    file = home / ".bashrc"
+    if file.is_file():
+        lines = file.read_bytes().splitlines(keepends=True)
+        kept = [each for each in lines if each.strip() != f"source '{home / _COMPLETIONS[0]}'".encode()]
+        if kept != lines:
+            file.write_bytes(b"".join(kept))

@@ -1,0 +1,59 @@
+"""`uninstall --everything`: nothing of search-mcp is left, and only a person can ask for it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Place, server
+
+BEFORE = '{"mcpServers": {"mine": {"command": "uvx", "args": ["mine"]}}}'
+
+
+def used(place: Place) -> Path:
+    """Use search-mcp as a person does: servers, a client with one of them, completion; return the client's file."""
+    place.configure({"box": server("toolbox")})
+    file = place.folder / ".claude.json"
+    file.write_text(BEFORE)
+    assert place.run("check").code == 0
+    assert place.run("install", "claude-code", "--replace", "--no-start").code == 0
+    (place.folder / ".bashrc").write_text(f"mine\n\nsource '{place.folder}/.bash_completions/search-mcp.sh'\n")
+    (place.folder / ".bash_completions").mkdir()
+    (place.folder / ".bash_completions" / "search-mcp.sh").write_text("complete")
+    return file
+
+
+def of_search_mcp(place: Place) -> list[Path]:
+    return [each for each in place.folder.rglob("*") if "search-mcp" in str(each.relative_to(place.folder))]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="bash keeps its files elsewhere")
+def test_nothing_is_left(place: Place) -> None:
+    file = used(place)
+    ended = place.run("uninstall", "--everything", "--yes")
+    assert ended.code == 0, ended
+    assert (file.read_text(), of_search_mcp(place)) == (BEFORE, [])
+    assert (place.folder / ".bashrc").read_text() == "mine\n\n"
+    assert ended.out.splitlines()[-1].endswith("uninstall search-mcp")
+    again = place.run("uninstall", "--everything", "--yes")
+    assert (again.code, again.err) == (0, "There is nothing to remove.\n")
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], []])
+def test_nothing_is_removed_unless_a_person_agrees(place: Place, words: list[str]) -> None:
+    used(place)
+    before = {each: each.read_bytes() for each in of_search_mcp(place) if each.is_file()}
+    ended = place.run("uninstall", "--everything", *words)
+    assert ended.code == (0 if words else 2)
+    assert str(place.config.parent) in ended.out
+    assert "From Claude Code: search-mcp, in " in ended.out
+    assert words or "this needs a person" in ended.err
+    assert {each: each.read_bytes() for each in before if each.exists()} == before
+
+
+def test_the_configuration_stays_while_a_client_cannot_be_restored(place: Place) -> None:
+    file = used(place)
+    file.write_text("{")
+    ended = place.run("uninstall", "--everything", "--yes")
+    assert (ended.code, "a client could not be restored" in " ".join(ended.err.split())) == (1, True)
+    assert place.config.exists()
