@@ -26,6 +26,15 @@ PAGES = Path(__file__).parent
 _BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)
 _OFTEN = 3
 """An option that at least so many commands have, with the same help text, is explained once."""
+_KEYS = ("Key", "Value", "Default", "Meaning")
+USUAL = (
+    *("command", "args", "env", "cwd", "url", "headers", "enabled", "description", "tags", "tools", "pinned", "prefix"),
+    *("startup", "callTimeoutSeconds", "pinTools", "readOnly", "maxResultCharacters"),
+    *("listing", "engine", "usage"),
+)
+"""The keys that a person sets; the others are needed rarely."""
+ALIASES = ("disabled", "serverUrl", "httpUrl")
+"""The spellings of other clients, which the text explains."""
 _ROAMING = (r"%USERPROFILE%\AppData\Roaming", "%APPDATA%")
 _LOCAL = (r"%USERPROFILE%\AppData\Local", "%LOCALAPPDATA%")
 
@@ -33,11 +42,14 @@ _LOCAL = (r"%USERPROFILE%\AppData\Local", "%LOCALAPPDATA%")
 def tables() -> Iterator[tuple[str, str]]:
     """Yield every table with its name."""
     shared = ServerDefaults.__struct_fields__
-    yield "keys of a server", _keys(Entry, without=shared)
+    models = (("a server", Entry, shared), ("both", ServerDefaults, ()), ("settings", Settings, shared))
+    usual = [[key, where, *rest] for where, model, without in models for key, *rest in _rows(model, USUAL, without)]
+    yield "usual keys", _table(("Key", "Of", "Value", "Default", "Meaning"), usual)
+    for where, model, without in models:
+        rest = [camel(each.name) for each in declared(model) if camel(each.name) not in (*USUAL, *ALIASES)]
+        yield f"other keys of {where}", _table(_KEYS, _rows(model, rest, without))
     yield "keys of tools", _keys(ToolFilter)
     yield "keys of oauth", _keys(OAuth)
-    yield "keys of both", _keys(ServerDefaults)
-    yield "keys of settings", _keys(Settings, without=shared)
     yield "keys of search", _keys(Search)
     yield "keys of semantic", _keys(Embeddings)
     commands = dict(help_text.commands(typer.main.get_command(app.application())))
@@ -51,13 +63,18 @@ def tables() -> Iterator[tuple[str, str]]:
     yield "known servers", _known_servers()
 
 
-def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
+def _keys(model: type[Struct]) -> str:
+    return _table(_KEYS, _rows(model, [camel(each.name) for each in declared(model)]))
+
+
+def _rows(model: type[Struct], keys: Sequence[str], without: Sequence[str] = ()) -> list[Sequence[str]]:
+    """Return a row for each of some keys that a model has, except those of some fields."""
     defaults = {camel(each.name): each.default for each in declared(model) if each.name not in without}
-    rows = [
-        (f"`{key}`", validation.form(model, key)[0], _default(default), _meaning(model, key))
-        for key, default in defaults.items()
+    return [
+        (f"`{key}`", validation.form(model, key)[0], _default(defaults[key]), _meaning(model, key))
+        for key in keys
+        if key in defaults
     ]
-    return _table(("Key", "Value", "Default", "Meaning"), rows)
 
 
 def _meaning(model: type[Struct], key: str) -> str:
