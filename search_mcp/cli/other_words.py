@@ -21,6 +21,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "accept": "`search-mcp check --accept NAME` shows what waits, and accepts it",
     "config edit": _CONFIG,
     "config show": "`search-mcp config path` prints the path of the file, and `search-mcp servers` shows its servers",
+    "config distrust": "`search-mcp config trust --undo` stops using a project's config file",
     "connect": "`search-mcp install CLIENT` registers search-mcp in a client",
     "dashboard": _PAGE,
     "delete": _REMOVE,

@@ -327,7 +327,7 @@ def test_distrust_ends_trust_and_the_notice(place: Place, theirs: Path) -> None:
     place.configure({})
     assert place.run("config", "trust", "--yes").code == 0
     assert used(place) == str(theirs)
-    ended = place.run("config", "distrust", COLUMNS="80")
+    ended = place.run("config", "trust", "--undo", COLUMNS="80")
     assert max(map(len, ended.out.splitlines())) <= max(80, len(str(theirs)))  # wrapped at words
     ended = place.run("servers")
     assert str(theirs) not in ended.out + ended.err
@@ -620,7 +620,7 @@ def test_a_trusted_file_is_asked_about_again_only_if_it_has_new_commands(
 
 
 def test_a_missing_file_cannot_be_distrusted(place: Place) -> None:
-    ended = place.run("config", "distrust")
+    ended = place.run("config", "trust", "--undo")
     assert ended.code == 1
     assert "does not exist and was never trusted; name the project's folder" in ended.err
 

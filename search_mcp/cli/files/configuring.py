@@ -112,16 +112,21 @@ _TRUSTING = (
 
 @app.command(
     cls=Command,
-    epilog="search-mcp config trust --dry-run\nsearch-mcp config trust\nsearch-mcp config trust ~/work/project",
+    epilog="search-mcp config trust --dry-run\nsearch-mcp config trust ~/work/project\nsearch-mcp config trust --undo",
 )
 @takes("dry_run", "as_json", "debug")
 def trust(
     options: Options,
     path: _Path = ".",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust without asking.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Stop using the file, and forget the commands accepted in it.")
+    ] = False,
 ) -> int:
     """Trust a project's config file, so that search-mcp uses it in that folder."""
     screen, file = options.screen, _meant(path)
+    if undo:
+        return _end_trust(options, file)
     if not file.exists():
         raise Misuse(
             f"there is no config file {printable(file)}", "name a file or folder: search-mcp config trust PATH"
@@ -158,11 +163,8 @@ def _show_trusted(
     screen.note(_TRUSTING if new is None or new else "Every command in it is accepted already.")
 
 
-@app.command(cls=Command, epilog="search-mcp config distrust\nsearch-mcp config distrust ~/work/project")
-@takes("dry_run", "as_json", "debug")
-def distrust(options: Options, path: _Path = ".") -> int:
-    """Stop using a project's config file, and forget the commands accepted in it."""
-    screen, file = options.screen, _meant(path)
+def _end_trust(options: Options, file: Path) -> int:
+    screen = options.screen
     if not file.exists() and location.approvals().read(file).folder == "undecided":
         raise Problem(f"{printable(file)} does not exist and was never trusted", "name the project's folder")
     if not options.dry_run:
