@@ -61,7 +61,7 @@ class Options:
             subset.OPTION,
             metavar="LIST",
             autocompletion=_complete_selectors,
-            help="Only some servers: names, patterns, tag:NAME, with commas; - before one excludes it.",
+            help="Only some servers: names, patterns, tag:NAME, with commas; -NAME leaves one out.",
         ),
     ] = None
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False

@@ -52,7 +52,7 @@ def install(
             subset.OPTION,
             metavar="LIST",
             autocompletion=completion.server_selectors,
-            help="The servers for these clients: names, patterns, tag:NAME, with commas; - before one excludes it, '*' "
+            help="The servers for these clients: names, patterns, tag:NAME, with commas; -NAME leaves one out, '*' "
             "means all. Without this option, a client keeps those that it has.",
         ),
     ] = None,
