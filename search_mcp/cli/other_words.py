@@ -39,7 +39,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "run": "clients start search-mcp themselves, with `search-mcp serve`",
     "start": "`search-mcp enable NAME` enables a server, and `search-mcp check NAME` starts it once",
     "stats": "`search-mcp usage` shows the calls, and `search-mcp tokens` the cost of the tools",
-    "status": f"{_SERVERS}; {_CHECK}",
+    "status": f"`search-mcp servers` shows the servers; {_CHECK}",
     "stop": "`search-mcp disable NAME` disables a server, and `search-mcp engine stop` ends all that clients share",
     "tools": _LIST,
     "trust": "`search-mcp config trust` trusts a project's config file",

@@ -61,8 +61,10 @@ def _remove_everything(options: Options, *, is_sure: bool) -> int:
     """Show everything of search-mcp, ask, and remove it; its own files stay if a client's file cannot be restored."""
     screen, planned, left = options.screen, plan(CLIENTS), leftovers.present()
     edits = [each for each in planned.done if each.result != "absent"]
+    if edits or left:
+        screen.text("Everything of search-mcp on this computer:")
     for each in edits:
-        screen.text(f"From {each.client.title}: search-mcp, in {each.file.path}")
+        screen.paragraph(f"From {each.client.title}: search-mcp, in {each.file.path}")
         for warning in each.warnings:
             screen.warning(warning)
     for path in left:

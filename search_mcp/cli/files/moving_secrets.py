@@ -42,7 +42,7 @@ def secret(
     with stored_secrets.stored([moved]):
         save(file, changed, options)
     stored_secrets.tell([moved], screen)
-    screen.text(f"{file.path} has {moved.placeholder} in its place.")
+    screen.paragraph(f"{file.path} has {moved.placeholder} in its place.")
     written = json.dumps(value, ensure_ascii=False).encode()
     if with_it := [str(each) for each in storage.backups(file.path) if written in each.read_bytes()]:
         screen.warning(f"backups still have it; delete them once {server} works: {', '.join(with_it)}")
