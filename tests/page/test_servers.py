@@ -146,6 +146,7 @@ def test_all_of_it_works_without_script(new_home: NewHome, new_visitor: NewVisit
     expect(page.locator("#said")).to_contain_text("Disabled one in ")
     assert entry(home, "one")["enabled"] is False
     row(page, "one").get_by_role("switch").click()
+    expect(page.locator("#said")).to_contain_text("Enabled one in ")
     page.reload()
     expect(page.locator("#said")).to_be_empty()
 
