@@ -73,22 +73,29 @@ class HttpFront:
         """Responses that were begun, by status."""
         self._turns = Turns()
         self._released = anyio.Event()
-        self._is_hurried = False
-        self.is_draining = False
-        """Whether no new request is taken, because the process ends."""
+        self._hurried = anyio.Event()
+        self.is_ending = False
+        """Whether the process ends, and no further client should be sent here."""
+        self._is_draining = False
+
+    async def announce_end(self, seconds: float) -> None:
+        """Take requests for a time in which load balancers learn that the process ends."""
+        self.is_ending = True
+        with anyio.move_on_after(seconds):
+            await self._hurried.wait()
 
     async def drain(self) -> None:
         """Take no new request, end the streams that stay open for ever, and wait until no request is open."""
-        self.is_draining = True
+        self.is_ending = self._is_draining = True
         for client in self._clients:
             client.end_listening()
-        while self.open_requests and not self._is_hurried:
+        while self.open_requests and not self._hurried.is_set():
             self._released = anyio.Event()
             await self._released.wait()
 
     def hurry(self) -> None:
         """Wait for no open request any more."""
-        self._is_hurried = True
+        self._hurried.set()
         self._released.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -124,7 +131,7 @@ class HttpFront:
         if request.path != ENDPOINT:
             raise RefusedError(404, f"unknown path; the endpoint is {ENDPOINT}")
         token = await self._token(request)
-        if self.is_draining:
+        if self._is_draining:
             raise RefusedError(503, "this server is ending", ("retry-after", "5"))
         with self._counted(token.name):
             if request.method == "POST":

@@ -4,6 +4,7 @@ The metrics are those that show whether it is in trouble: requests by status, op
 by state. Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,6 +12,8 @@ from search_mcp.fronts.http.front import HttpFront
 from search_mcp.fronts.http.requests import HttpRequest, Receive, RefusedError, Scope, Send
 from search_mcp.fronts.http.server import HttpServer
 
+WATCHED_SECONDS = 15.0
+"""Longest time between two questions of one that watches: Kubernetes asks every 10 seconds, HAProxy every 2."""
 _TEXT = (("content-type", "text/plain; version=0.0.4; charset=utf-8"),)
 
 
@@ -19,6 +22,12 @@ class Health:
 
     def __init__(self, server: HttpServer, front: HttpFront) -> None:
         self._server, self._front = server, front
+        self._asked_at = float("-inf")
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether readiness was asked for lately, as load balancers do again and again."""
+        return time.monotonic() - self._asked_at < WATCHED_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -29,8 +38,9 @@ class Health:
                 await request.begin(200, _TEXT)
                 await request.send(b"ok\n", is_last=True)
             case "GET", "/readyz":
-                await request.begin(503 if self._front.is_draining else 200, _TEXT)
-                await request.send(b"ending\n" if self._front.is_draining else b"ready\n", is_last=True)
+                self._asked_at = time.monotonic()
+                await request.begin(503 if self._front.is_ending else 200, _TEXT)
+                await request.send(b"ending\n" if self._front.is_ending else b"ready\n", is_last=True)
             case "GET", "/metrics":
                 await request.begin(200, _TEXT)
                 await request.send("".join(f"{line}\n" for line in self._metrics()).encode(), is_last=True)

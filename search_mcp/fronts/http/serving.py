@@ -37,6 +37,8 @@ from search_mcp.wire.structs import Struct, replace
 
 log = logging.getLogger(__name__)
 
+ANNOUNCED_SECONDS = 5.0
+"""Time after a signal in which requests are taken, for a load balancer that asks for readiness to send no more."""
 DRAIN_SECONDS = 20.0
 """Longest time in which open requests are answered after a signal."""
 
@@ -170,6 +172,8 @@ async def serve(started: Started, terms: Terms, address: Address, health_at: Add
                     log.info("= health at http://%s:%d", health_at.host, health_listening.getsockname()[1])
                 log.info("= listening at http://%s:%d/mcp", address.host, listening.getsockname()[1])
                 await ended.wait()
+                if health.is_watched:
+                    await front.announce_end(ANNOUNCED_SECONDS)
             tasks.cancel_scope.cancel()
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ class HttpServer:
         self.more_environment: dict[str, str] = {}
         self.stderr: list[str] = []
         self.url = ""
+        self._code = 0
 
     @property
     def environment(self) -> dict[str, str]:
@@ -94,8 +96,13 @@ class HttpServer:
         left = wait_until_gone(self._mark)
         self._runtime.cleanup()
         if kind is None:
-            assert code == 0
+            assert code == self._code
             assert not left, [command_line(each) for each in left]
+
+    def kill(self) -> None:
+        """End the process without a chance to do anything."""
+        self.process.kill()
+        self._code = -signal.SIGKILL
 
     @property
     def health(self) -> str:

@@ -19,8 +19,7 @@ def test_health_and_metrics_are_told_at_an_address_of_their_own(tmp_path: Path) 
         with running.client() as client:
             assert text(client.asks("tools/call", name="one.echo", arguments={"words": "hello"})) == "hello"
             assert client.get(client.address.replace("/mcp", "/metrics")).status_code == 404
-        for path in ("/healthz", "/readyz"):
-            assert httpx2.get(running.health + path, trust_env=False).status_code == 200
+        assert httpx2.get(running.health + "/healthz", trust_env=False).status_code == 200
         metrics = httpx2.get(running.health + "/metrics", trust_env=False).text.splitlines()
         assert 'search_mcp_requests_total{status="200"} 1' in metrics
         assert 'search_mcp_servers{state="ready"} 1' in metrics
@@ -38,6 +37,20 @@ def test_the_log_can_be_json_with_the_ids_of_requests(tmp_path: Path) -> None:
     assert "no id" not in {line.get("request") for line in lines}
     # A server goes on after the request that it was started for.
     assert {line.get("request") for line in lines if "= one: started" in line["message"]} == {None}
+
+
+def test_requests_are_taken_until_one_that_asks_for_readiness_knows_of_the_end(tmp_path: Path) -> None:
+    with HttpServer(tmp_path, {}, "--no-auth", "--health", "127.0.0.1:0") as running, running.client() as client:
+
+        def status() -> int:
+            return httpx2.get(running.health + "/readyz", trust_env=False).status_code
+
+        assert status() == 200
+        running.process.terminate()
+        while status() == 200:
+            pass
+        assert status() == 503
+        assert client.asks("tools/list").status_code == 200
 
 
 @pytest.mark.parametrize("is_hurried", [False, True])
