@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -33,6 +34,54 @@ def free_ports(number: int) -> list[int]:
     with ExitStack() as stack:
         taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return [each.getsockname()[1] for each in taken]
+
+
+@dataclass(frozen=True)
+class Balancer:
+    """A load balancer and its file in packaging/service."""
+
+    name: str
+    file: str
+    arguments: Sequence[str]
+    listening: str
+    """Where it listens, as a regular expression."""
+    listening_here: str
+    around: str = ""
+    """What is around the file."""
+
+    def program(self) -> str:
+        found = shutil.which(self.name, path=f"{os.environ['PATH']}:/usr/sbin")
+        reason = f"{self.name} is not installed (Debian: apt-get install {self.name})"
+        if found is None and os.environ.get("CI") and sys.platform == "linux" and self.name != "envoy":
+            pytest.fail(reason)
+        return found or pytest.skip(reason)
+
+    def configuration(self, replicas: "Replicas") -> str:
+        """Return the file with the addresses of the replicas, and without TLS."""
+        text = (FOLDER / self.file).read_text("utf-8")
+        text, found = re.subn(self.listening, self.listening_here.format(replicas.port), text)
+        assert found == 1
+        text = re.sub(r" *ssl_certificate.*\n", "", text)
+        for number, each in enumerate(replicas.each, 1):
+            text = text.replace(f"10.0.0.{number}", "127.0.0.1")
+            text = text.replace("8808", f"{each.port}", 1).replace("8809", f"{each.health_port}", 1)
+        return self.around % text if self.around else text
+
+
+BALANCERS = {
+    each.name: each
+    for each in (
+        Balancer("haproxy", "haproxy.cfg", ("-db", "-q", "-f"), r":443 ssl crt \S+", "127.0.0.1:{}"),
+        Balancer(
+            *("nginx", "nginx.conf", ("-e", "stderr", "-p", ".", "-c"), "443 ssl", "127.0.0.1:{}"),
+            "daemon off; pid nginx.pid; events {} http { access_log off; %s }",
+        ),
+        Balancer(
+            *("envoy", "envoy.yaml", ("--disable-hot-restart", "--log-level", "error", "-c")),
+            *("0.0.0.0, port_value: 8443", "127.0.0.1, port_value: {}"),
+        ),
+    )
+}
 
 
 class Replica:
@@ -92,7 +141,7 @@ class Replicas:
 
     def __exit__(self, *_: object) -> None:
         """End them without the time in which the balancer would notice."""
-        left = [each for each in self.each if each.server.process.poll() is None]
+        left = [each for each in self.each if each.server.process.poll() is None and each.is_ready]
         for each in left:
             each.server.process.terminate()
         for each in left:
@@ -111,23 +160,12 @@ def place(client: HttpClient) -> Path:
 
 
 @contextmanager
-def haproxy(folder: Path, replicas: Replicas) -> Iterator[None]:
-    """Run HAProxy in front of the replicas."""
-    program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-    if sys.platform != "linux":
-        pytest.skip("the recipe is for Linux")
-    if program is None:
-        reason = "HAProxy is not installed (Debian: apt-get install haproxy)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    written = re.sub("bind .*", f"bind 127.0.0.1:{replicas.port}", (FOLDER / "haproxy.cfg").read_text("utf-8"))
-    for number, each in enumerate(replicas.each, 1):
-        written = written.replace(f"10.0.0.{number}:8808 port 8809", f"127.0.0.1:{each.port} port {each.health_port}")
-    assert "10.0.0" not in written
-    file = folder / "haproxy.cfg"
-    file.write_text(written, "utf-8")
-    with subprocess.Popen([program, "-db", "-q", "-f", str(file)]) as process:
+def balanced(folder: Path, replicas: Replicas, name: str) -> Iterator[None]:
+    """Run a load balancer in front of the replicas."""
+    balancer = BALANCERS[name]
+    file = folder / balancer.file
+    file.write_text(balancer.configuration(replicas), "utf-8")
+    with subprocess.Popen([balancer.program(), *balancer.arguments, str(file)], cwd=folder) as process:
         try:
             while not is_listening(replicas.port):
                 assert process.poll() is None

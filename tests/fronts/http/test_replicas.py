@@ -1,4 +1,4 @@
-"""Two replicas behind HAProxy: which requests reach which one."""
+"""Two replicas behind a load balancer: which requests reach which one."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import pytest
 from processes.run import Json, server
 
 from fronts.http.issuing import AUDIENCE, issuing, signed
-from fronts.http.replicas import PLACE, Replicas, haproxy, place
+from fronts.http.replicas import PLACE, Replicas, balanced, place
 from fronts.http.serving import HttpClient, result, text
 
 NAMES = [f"name-{number}" for number in range(8)]
@@ -16,15 +16,18 @@ ELICITS: Json = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {
 ACCEPTED: Json = {"action": "accept", "content": {}}
 
 
-@pytest.fixture(scope="module")
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+OTHERS = [pytest.param(each, marks=pytest.mark.figures) for each in ("nginx", "envoy")]
+
+
+@pytest.fixture(scope="module", params=["haproxy", *OTHERS])
+def replicas(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Two that run, and also take the access tokens of an issuer."""
     folder = tmp_path_factory.mktemp("replicas")
     with issuing() as issuer:
         servers = {**PLACE, "asks": server("asks_during_a_call")}
         made = Replicas(folder, servers, "--issuer", issuer.url, "--audience", AUDIENCE)
         made.issuer = issuer.url
-        with made, haproxy(folder, made):
+        with made, balanced(folder, made, request.param):
             yield made
 
 
@@ -70,6 +73,7 @@ def test_a_new_token_of_a_name_stays_at_its_replica(replicas: Replicas, tokens: 
             tokens[home] = client.headers["authorization"].removeprefix("Bearer ")
 
 
+@pytest.mark.parametrize("replicas", ["haproxy"], indirect=True)
 def test_all_access_tokens_of_a_user_are_at_one_replica(replicas: Replicas) -> None:
     homes: dict[str, str] = {}
     for user in NAMES:

@@ -1,5 +1,7 @@
-"""Two replicas behind HAProxy, one of which ends: what its clients notice."""
+"""Two replicas behind a load balancer, one of which ends: what its clients notice."""
 
+import os
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -11,11 +13,11 @@ import httpx2
 import pytest
 from processes.run import Json, server
 
-from fronts.http.replicas import PLACE, Replica, Replicas, haproxy, place
+from fronts.http.replicas import PLACE, Replica, Replicas, balanced, place
 from fronts.http.serving import HttpClient, text
 
 NAMES = [f"name-{number}" for number in range(8)]
-QUIET = [f"quiet-{number}" for number in range(4)]
+QUIET = [f"quiet-{number}" for number in range(8)]
 """Names that do not call by themselves."""
 
 
@@ -108,14 +110,26 @@ class Load:
         return [failure for each in self.callers for failure in each.failures]
 
 
+NIGHTLY = pytest.mark.figures
+
+
 @pytest.fixture
-def load(tmp_path: Path) -> Iterator[Load]:
+def load(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Load]:
+    """Two replicas behind the load balancer of the parameter."""
     made = Load(tmp_path)
-    with made.replicas, haproxy(tmp_path, made.replicas):
+    with made.replicas, balanced(tmp_path, made.replicas, request.param):
         yield made
 
 
-@pytest.mark.parametrize(("calls", "pause"), [(500, 0.05), pytest.param(10_000, 0.0, marks=pytest.mark.figures)])
+@pytest.mark.parametrize(
+    ("load", "calls", "pause"),
+    [
+        ("haproxy", 500, 0.05),
+        pytest.param("haproxy", 10_000, 0.0, marks=NIGHTLY),
+        pytest.param("envoy", 10_000, 0.0, marks=NIGHTLY),
+    ],
+    indirect=["load"],
+)
 def test_no_call_fails_when_a_replica_is_restarted(load: Load, calls: int, pause: float) -> None:
     replica = load.replicas.each[0]
     load.begin(calls, pause)
@@ -128,11 +142,46 @@ def test_no_call_fails_when_a_replica_is_restarted(load: Load, calls: int, pause
             pass
     finally:
         load.end()
+    assert_each_call_was_carried_out_once(load, calls)
+
+
+def assert_each_call_was_carried_out_once(load: Load, calls: int) -> None:
     assert load.failures == []
     assert len(load.answered) >= calls
     assert load.carried_out() == Counter(load.answered)
 
 
+@NIGHTLY
+@pytest.mark.parametrize("load", ["nginx"], indirect=True)
+def test_no_call_fails_when_a_replica_is_marked_as_down_before_its_restart(load: Load, tmp_path: Path) -> None:
+    """nginx does not ask for readiness."""
+    replica, file = load.replicas.each[0], tmp_path / "nginx.conf"
+    written = file.read_text("utf-8")
+    reload = ["nginx", "-e", "stderr", "-p", ".", "-c", str(file), "-s", "reload"]
+    environment = {"PATH": f"{os.environ['PATH']}:/usr/sbin"}
+    load.begin(10_000, 0.0)
+    try:
+        names = load.names_of(replica)
+        file.write_text(written.replace(f":{replica.port};", f":{replica.port} down;"), "utf-8")
+        subprocess.run(reload, cwd=tmp_path, env=environment, check=True)
+        while load.names_of(replica):
+            pass
+        replica.end()
+        replica.start()
+        file.write_text(written, "utf-8")
+        subprocess.run(reload, cwd=tmp_path, env=environment, check=True)
+        while load.names_of(replica) != names:
+            pass
+    finally:
+        load.end()
+    assert_each_call_was_carried_out_once(load, 10_000)
+
+
+@pytest.mark.parametrize(
+    "load",
+    ["haproxy", *(pytest.param(each, marks=NIGHTLY) for each in ("nginx", "envoy"))],
+    indirect=True,
+)
 def test_calls_of_a_replica_that_is_killed_are_lost_and_not_repeated(load: Load) -> None:
     replica = load.replicas.each[0]
     statuses: list[int] = []
@@ -156,7 +205,7 @@ def test_calls_of_a_replica_that_is_killed_are_lost_and_not_repeated(load: Load)
         assert not load.names_of(replica)
     finally:
         load.end()
-    assert statuses == [502]
+    assert statuses in ([502], [503])
     carried_out = load.carried_out()
     assert {*carried_out.values()} == {1}
     assert {*load.answered} <= carried_out.keys()
