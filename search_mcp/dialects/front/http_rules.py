@@ -46,6 +46,8 @@ class Post(Struct, frozen=True):
     is_request: bool = False
     opens: bool = False
     """Whether it opens a session."""
+    further: int = 0
+    """The requests of a batch beyond the first."""
 
 
 def read_post(headers: Mapping[str, str], body: bytes, schema: Callable[[str], Raw | None]) -> Post:
@@ -82,8 +84,8 @@ def _batch(headers: Mapping[str, str], elements: list[Message | Invalid]) -> Pos
     whole = [each for each in elements if isinstance(each, Message)]
     if any(each.method == names.INITIALIZE for each in whole):  # "MUST NOT be part of a JSON-RPC batch"
         raise Refused(400, messages.INVALID_REQUEST, "Invalid Request: initialize in a batch")
-    is_request = any(each.method is not UNSET and each.id is not UNSET for each in whole)
-    return Post(is_request=is_request or len(whole) < len(elements))
+    requests = sum(each.method is not UNSET and each.id is not UNSET for each in whole)
+    return Post(is_request=requests > 0 or len(whole) < len(elements), further=max(requests - 1, 0))
 
 
 def _modern(

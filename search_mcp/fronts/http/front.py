@@ -18,7 +18,16 @@ from search_mcp.dialects.front.http_rules import SESSION_HEADER, VERSION_HEADER,
 from search_mcp.fronts.http import access
 from search_mcp.fronts.http.access import Places, Token
 from search_mcp.fronts.http.clients import Client, Clients
-from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, Pairs, Receive, RefusedError, Scope, Send
+from search_mcp.fronts.http.requests import (
+    CLOSE,
+    ClientGoneError,
+    HttpRequest,
+    Pairs,
+    Receive,
+    RefusedError,
+    Scope,
+    Send,
+)
 from search_mcp.fronts.http.server_card import SUFFIX, answer, server_card
 from search_mcp.fronts.http.streams import Stream, event
 from search_mcp.fronts.http.turns import Turns
@@ -117,6 +126,10 @@ class HttpFront:
     async def _answer(self, request: HttpRequest) -> None:
         if (status := self._places.refusal(request.headers)) is not None:
             raise RefusedError(status, "this host or origin is not allowed")
+        if request.has_two_lengths:
+            # RFC 9112, 6.3: "A server MAY reject a request that contains both [...] Regardless, the server MUST close
+            # the connection after responding to such a request".
+            raise RefusedError(400, "either Content-Length or Transfer-Encoding", CLOSE)
         if request.path == ENDPOINT + SUFFIX:
             await self._turns.wait("")
             await answer(request, self._card(request))
@@ -133,7 +146,7 @@ class HttpFront:
         token = await self._token(request)
         if self._is_draining:
             raise RefusedError(503, "this server is ending", ("retry-after", "5"))
-        with self._counted(token.name):
+        with self._counted(token.name, 1):
             if request.method == "POST":
                 await self._post(request, token)
             elif request.method in ("GET", "DELETE"):
@@ -179,13 +192,13 @@ class HttpFront:
         return server_card(url, takes_tokens=self._tokens is not None, has_issuer=audience is not None)
 
     @contextlib.contextmanager
-    def _counted(self, principal: str) -> Iterator[None]:
+    def _counted(self, principal: str, number: int) -> Iterator[None]:
         self._limit(principal, 2 * MOST_REQUESTS - 1)
-        self.open_requests[principal] += 1
+        self.open_requests[principal] += number
         try:
             yield
         finally:
-            self.open_requests[principal] -= 1
+            self.open_requests[principal] -= number
             self.open_requests += Counter()  # drops those without a request
             self._released.set()
 
@@ -205,8 +218,11 @@ class HttpFront:
             raise self._unauthorized("invalid_token")
         post = http_rules.read_post(request.headers, body, lambda tool: self._clients.modern(token).schema(tool))
         if post.is_request:
-            self._limit(token.name)
-            await self._answered(request, self._client(request, token, post), post, body)
+            for _ in range(post.further):
+                await self._turns.wait(token.name)
+            with self._counted(token.name, post.further):
+                self._limit(token.name)
+                await self._answered(request, self._client(request, token, post), post, body)
         else:
             self._client(request, token, post).take(body, None)
             await request.respond(202)

@@ -24,6 +24,8 @@ BODY_BYTES = 4 << 20
 """The longest body, in bytes."""
 BODY_SECONDS = 30.0
 """Time in which a body has to arrive."""
+CLOSE = ("connection", "close")
+"""The header of a response after which nothing more of the client is read."""
 UNREAD_SECONDS = 60.0
 """Time in which a client has to read what is sent, before it counts as gone."""
 
@@ -73,6 +75,11 @@ class HttpRequest:
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
+    @property
+    def has_two_lengths(self) -> bool:
+        """Whether a proxy could see another end of the body."""
+        return "content-length" in self.headers and "transfer-encoding" in self.headers
+
     def accepts(self, kind: str) -> bool:
         """Return whether the client takes a response of this media type."""
         wanted = {each.partition(";")[0].strip().lower() for each in self.headers.get("accept", "*/*").split(",")}
@@ -87,7 +94,7 @@ class HttpRequest:
         """
         length = self.headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > BODY_BYTES):
-            raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes")
+            raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes", CLOSE)
         body = bytearray()
         try:
             async with asyncio.timeout(BODY_SECONDS):
@@ -97,11 +104,11 @@ class HttpRequest:
                         raise ClientGoneError
                     body += message.get("body", b"")
                     if len(body) > BODY_BYTES:
-                        raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes")
+                        raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes", CLOSE)
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
-            raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} s") from None
+            raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSE) from None
 
     async def disconnected(self) -> None:
         """Wait until the client has closed the connection."""
