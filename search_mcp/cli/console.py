@@ -16,7 +16,7 @@ WHOLE_LINES = 100_000
 
 STATE_STYLES = {
     "ready": "green",
-    "remembered": "green",
+    "known": "green",
     "failed": "red",
     "held": "yellow",
     "off": "dim",

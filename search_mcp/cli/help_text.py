@@ -71,7 +71,7 @@ def of_command(command: Any, path: str) -> str:
         _section("Options", [*map(label_of, options_of(command)), _HELP]),
         _examples(command.epilog),
         _of_serve() if command.name == "serve" else "",
-        _address(path),
+        PAGE,
     )
 
 
@@ -95,12 +95,6 @@ def _by_heading(group: Any) -> dict[str, list[tuple[str, str]]]:
     for name, command in group.commands.items():
         found.setdefault(command.rich_help_panel or "Commands", []).append((name, _first_line(command.help)))
     return found
-
-
-def _address(path: str) -> str:
-    """Return the address of the documentation of a command, or of the page if it would not fit into a line."""
-    address = f"{PAGE}#{'-'.join(path.split()[1:])}"
-    return address if len(address) <= WIDTH else PAGE
 
 
 def _of_serve() -> str:

@@ -136,7 +136,7 @@ class Session:
     def statuses(self) -> list[Status]:
         """Return the status of each server, in order of the configuration.
 
-        The states are `ready`, `remembered` (cached), `failed`, `needs a login`, `disabled`, `held`, `starting`, and
+        The states are `ready`, `known` (cached), `failed`, `needs a login`, `disabled`, `held`, `starting`, and
         `unknown` if the server is neither cached nor started. A server that waits for its next start, or did not
         answer in time, counts as failed.
         """

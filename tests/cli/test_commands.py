@@ -349,12 +349,12 @@ def test_servers_starts_no_server(toolbox: Place) -> None:
     ended = toolbox.run("servers")
     assert ended.code == 0
     _, first, second, _, summary = ended.out.splitlines()
-    assert first.split()[:3] == ["toolbox", "remembered", "7"]
+    assert first.split()[:3] == ["toolbox", "known", "7"]
     assert second.split()[:2] == ["dying", "not"]
-    assert summary == "1 remembered, 1 not started; 7 tools"
+    assert summary == "1 known, 1 not started; 7 tools"
     known = toolbox.run("servers", "--json").json["servers"]
     assert [(each["name"], each["state"], each["tools"]) for each in known] == [
-        ("toolbox", "remembered", 7),
+        ("toolbox", "known", 7),
         ("dying", "unknown", None),
     ]
 

@@ -80,16 +80,14 @@ def test_the_first_help_fits_a_usual_terminal_and_the_whole_one_has_every_comman
     assert max(map(len, whole.out.splitlines())) <= 80
 
 
-def test_the_documentation_is_where_the_package_says_and_has_the_section_of_each_command() -> None:
+def test_the_documentation_is_where_the_package_says() -> None:
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
     assert (
         urls["Repository"] == json.loads((ROOT / "server.json").read_text("utf-8"))["repository"]["url"] == REPOSITORY
     )
-    headings = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.MULTILINE)
     for path in PATHS:
-        address, _, section = _file(path).read_text("utf-8").splitlines()[-1].partition("#")
-        assert address == f"{REPOSITORY}/blob/main/docs/commands.md"
-        assert not section or section.replace("-", " ") in headings
+        assert _file(path).read_text("utf-8").splitlines()[-1] == f"{REPOSITORY}/blob/main/docs/commands.md"
+    assert (ROOT / "docs" / "commands.md").exists()
 
 
 @pytest.mark.parametrize(

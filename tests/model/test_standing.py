@@ -18,8 +18,8 @@ WORDS = [
     (Status("x", State.NEEDS_LOGIN), "needs a login"),
     (Status("x", State.STOPPED), "not started"),
     (Status("x", State.UNKNOWN), "not started"),
-    (Status("x", State.STOPPED, capabilities=CAPABILITIES), "remembered"),
-    (Status("x", State.REMEMBERED), "remembered"),
+    (Status("x", State.STOPPED, capabilities=CAPABILITIES), "known"),
+    (Status("x", State.REMEMBERED), "known"),
     (Status("x", State.STOPPED, "it exited", capabilities=CAPABILITIES), "failed"),
     (Status("x", State.STOPPED, lacked_login=True, remedy=LOGIN), "needs a login"),
 ]

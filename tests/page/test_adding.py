@@ -124,7 +124,7 @@ def test_a_command_is_shown_then_tried_then_kept(home: PageHome, guest: Guest, t
     assert f"Added marks to {home.config}." in kept(guest, tried)
     assert entries(home)["marks"] == {"command": sys.executable, "args": [str(SERVERS / "leaves_a_mark.py"), str(mark)]}
     assert home.config.read_text().startswith("{ // mine\n")
-    assert states(home)["marks"] == "remembered"  # neither held nor to be started for its list
+    assert states(home)["marks"] == "known"  # neither held nor to be started for its list
 
 
 def test_a_snippet_is_shown_without_its_secrets(home: PageHome, guest: Guest) -> None:
@@ -473,9 +473,7 @@ def test_a_person_adds_a_server(home: PageHome, new_visitor: NewVisitor, has_scr
     expect(item.get_by_role("heading", name="go")).to_be_visible()
     page.get_by_role("button", name="Keep it").click()
     expect(page.get_by_text(f"Added second to {home.config}.")).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text="second")).to_contain_text(
-        "remembered (a call starts it), 1 tool"
-    )
+    expect(page.get_by_role("listitem").filter(has_text="second")).to_contain_text("known (a call starts it), 1 tool")
     waits_until(lambda: not runs(home, "has_tools"))
 
 

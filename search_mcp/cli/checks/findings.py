@@ -100,7 +100,7 @@ class Finding:
 
 
 def _slow(seconds: float) -> str:
-    return f"slow to start ({duration(seconds)}): the first call to it waits as long"
+    return f"slow to start ({duration(seconds)}): the first call waits for the start"
 
 
 @dataclass(frozen=True)

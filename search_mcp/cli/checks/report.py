@@ -75,7 +75,7 @@ def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
         yield notes.of_failures([each.config for each in failed])
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
-        yield f"Slow to start: {', '.join(slow)}; the first call to a server waits as long."
+        yield f"Slow to start: {', '.join(slow)}; the first call waits for the start."
 
 
 def _failure(finding: Finding) -> Iterator[str]:

@@ -36,14 +36,14 @@ def tokens(
     if options.as_json:
         screen.json({**found.as_json(), "ageSeconds": looked.as_json()["ageSeconds"]})
     else:
-        _show(found, screen)
+        _show(found, screen, options.client)
     if picture is not None:
         plot.draw(found, picture)
         screen.note(f"{picture}: saved")
     return inventory.report_failures(loaded, looked.failures, screen, has_data=bool(found.servers))
 
 
-def _show(cost: Cost, terminal: Terminal) -> None:
+def _show(cost: Cost, terminal: Terminal, client: str | None) -> None:
     terminal.paragraph(headline(cost))
     terminal.text("")
     marked = [f"{mode} *" if mode == cost.listing else mode for mode in MODES]
@@ -58,7 +58,8 @@ def _show(cost: Cost, terminal: Terminal) -> None:
         ],
         ("Tools", *marked),
     )
-    terminal.paragraph("* the list that this client gets", style="dim")
+    whose = client or "an unknown client; --client NAME shows yours"
+    terminal.paragraph(f"* the list of {whose}", style="dim")
     terminal.text("")
     terminal.table(
         ("Session with", *MODES),
