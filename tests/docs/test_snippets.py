@@ -64,12 +64,14 @@ def test_every_command_does_what_the_page_says(page: str, reader: Reader) -> Non
 
 def test_every_client_is_registered_where_the_page_says(reader: Reader) -> None:
     _follow("clients.md", reader)
-    platform = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux")
-    written = re.findall(rf"^\| {platform} \| `(.*?)`", text("clients.md"), re.MULTILINE)
-    assert len(written) == len(CLIENTS)
-    for path in written:
-        place = path.replace("%APPDATA%", r"~\AppData\Roaming").replace("%USERPROFILE%", "~")
-        assert "search-mcp" in Path(place.replace("~", str(reader.home), 1)).read_text("utf-8")
+    reader.types(f"search-mcp install {' '.join(client.name for client in CLIENTS)}")
+    rows = re.findall(r"^\| ([^|]*) \| (`[^|]*) \| ([^|]*) \| ([^|]*) \|$", text("clients.md"), re.MULTILINE)
+    assert [row[0] for row in rows] == [client.title for client in CLIENTS]
+    for title, linux, macos, windows in rows:
+        path = {"darwin": macos, "win32": windows}.get(sys.platform, linux) or linux
+        place = path.strip("`").partition("`")[0].replace("%APPDATA%", r"~\AppData\Roaming")
+        written = Path(place.replace("~", str(reader.home), 1)).read_text("utf-8")
+        assert "search-mcp" in written, title
 
 
 def _follow(page: str, reader: Reader) -> None:
@@ -101,11 +103,11 @@ def test_the_entry_for_any_other_client_serves(reader: Reader) -> None:
     first_list.visit(words, "any", wanted, folder=reader.home, environment=reader.environment)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_link_leads_somewhere(page: str) -> None:
-    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text(page)):
-        path = (DOCS / target).resolve() if target else DOCS / page
+@pytest.mark.parametrize("page", [*(DOCS / page for page in PAGES), ROOT / "README.md"], ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+        path = (page.parent / target).resolve() if target else page
         assert path.is_relative_to(ROOT), target
         assert path.exists(), target
         headings = re.findall(r"^#+ (.*)", path.read_text("utf-8"), re.MULTILINE) if anchor else []
-        assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings]
+        assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings], anchor

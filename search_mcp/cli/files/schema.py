@@ -29,94 +29,81 @@ ABOUT: Final[Mapping[str, str]] = {
     # of servers
     "command": f"The program that starts the server. {_PLACEHOLDERS}",
     "args": f"Arguments of the program. {_SECRETS}",
-    "env": f"Environment variables for the server, in addition to a minimal environment. {_SECRETS}",
-    "cwd": f"Folder in which the server starts. A relative path starts at the folder of this file. {_PLACEHOLDERS}",
-    "enabled": "false switches the server off. Takes effect when the file is saved.",
-    "disabled": "true switches the server off. This is the spelling of other clients.",
-    "type": "Transport of the server. stdio: a program. http or sse: a remote server. Not set: found out.",
-    "description": "What the server is for. Search reads it, and models see it.",
-    "tags": "More words by which search finds the server's tools; --servers tag:NAME selects the servers with a tag.",
-    "share": "Whether all clients of one engine use the same process of the server. true: yes; without cwd, it starts "
-    "in the folder of this file. false: each client has its own. all: also clients with different tokens over "
-    "HTTP. Not set: yes, if it is known to keep nothing between calls.",
-    "watch": "Files of a server under development, as patterns such as src/**/*.py, relative to cwd, or else to the "
-    "folder of this file. A change of one restarts the server. !pattern leaves files out.",
-    "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",
-    "tools": "Which of the server's tools are available: an object with allow and deny, or a list of allowed names.",
-    "allow": "Patterns such as read_*. Only tools whose names match one of them are available. Default: all tools.",
-    "deny": "Patterns such as delete_*. Tools whose names match one of them are not available, even if allow matches "
-    "them too.",
-    "prompts": "false hides the server's prompts, which would fill the client's menu. They cannot be used then.",
-    "resources": "false hides the server's resources and templates. A resource that the result of a tool refers to can "
-    "still be read.",
-    "pinned": "Tools that are always listed, with their full definition.",
+    "env": f"Environment variables of the server, besides a minimal environment. {_SECRETS}",
+    "cwd": f"Folder in which the server starts, relative to the folder of this file. {_PLACEHOLDERS}",
+    "enabled": "false switches the server off, as soon as the file is saved.",
+    "disabled": "true switches the server off: the spelling of other clients.",
+    "type": "stdio for a program, http or sse for a remote server. Not set: found out.",
+    "description": "What the server is for. Search and models read it.",
+    "tags": "Words by which search finds the server's tools, and --servers tag:NAME the server.",
+    "share": "Whether clients use the same process of the server. true: yes. false: each client has its own. all: "
+    "also clients with different tokens over HTTP. Not set: yes, if it is known to keep nothing between calls.",
+    "watch": "Files of a server under development, such as src/**/*.py, relative to cwd. A change restarts the "
+    "server. !pattern leaves files out.",
+    "prefix": "First part of the names of the server's tools, instead of the server's name. \"\": none.",
+    "tools": "Which tools are available: an object with allow and deny, or a list of allowed names.",
+    "allow": "Patterns such as read_*. Only tools that match one of them are available. Default: all tools.",
+    "deny": "Patterns such as delete_*. Tools that match one of them are not available, even if allow matches them "
+    "too.",
+    "prompts": "false hides the server's prompts.",
+    "resources": "false hides the server's resources, except those that a tool's result refers to.",
+    "pinned": "Tools that are always listed with their full definition.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
-    "resultSize": "Size of results, in characters, that Claude Code is asked to show a model whole "
-    "(anthropic/maxResultSizeChars of the server's tools, and of call_tool).",
+    "resultSize": "Results up to this size, in characters, stay in the chat in Claude Code, and do not go to a file.",
     "headers": f"HTTP headers of a remote server. {_SECRETS}",
     **dict.fromkeys(
         ("url", "serverUrl", "httpUrl"),
-        f"Address of a remote server; url is the usual key. {_SECRETS}",
+        f"Address of a remote server. {_SECRETS}",
     ),
-    "oauth": "The login at a remote server; false: never log in. Not used if the headers have Authorization.",
+    "oauth": "The login at a remote server; false: never log in.",
     "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
     "clientSecret": f"Secret of that client, sent only to `issuer`, or to the host of `url`. {_SECRETS}",
-    "clientMetadataUrl": "Address of a Client ID Metadata Document, used where the server supports it. "
-    f"{_PLACEHOLDERS}",
-    "grant": "authorization_code: a person logs in, in a browser. client_credentials: the client's id and secret are "
-    "the login.",
+    "clientMetadataUrl": f"Address of a Client ID Metadata Document. {_PLACEHOLDERS}",
+    "grant": "authorization_code: a person logs in, in a browser. client_credentials: with the client's id and "
+    "secret alone.",
     "issuer": f"The only authorization server to log in at. Default: the one that the server names. {_PLACEHOLDERS}",
     "scopes": f"Scopes to ask for. Default: those that the server names. {_PLACEHOLDERS}",
-    "resource": "The resource that a token is for: an address, true for the server's own, false to leave it out, which "
-    "some authorization servers need.",
+    "resource": "The resource that a token is for. true: the server's own. false: none, which some authorization "
+    "servers need.",
     "callbackHost": "Host of the address to which the browser returns after the login.",
     "callbackPort": "Port of that address. Default: any free port.",
-    "callbackPath": "Path of that address. An authorization server compares it with the address that a client was "
-    "registered with.",
-    "caFile": "File with certificates (PEM) to trust besides those of the system. A relative path starts at the folder "
-    f"of this file. {_PLACEHOLDERS}",
+    "callbackPath": "Path of that address.",
+    "caFile": f"File with certificates (PEM) to trust besides those of the system, relative to the folder of this "
+    f"file. {_PLACEHOLDERS}",
     # of servers and of settings
-    "startup": '"eager": start when the client connects. "lazy": start at the first call, stop when idle. "auto": lazy '
-    "if the server's lists are cached, none of its tools was called in the last three days, and it has neither "
-    "pinTools nor watch; otherwise eager.",
-    "callTimeoutSeconds": "Time limit for a call. Progress restarts it; time in which the user is asked does not "
-    "count. Default: no limit of search-mcp's own.",
-    "maxCallSeconds": "Time limit for a whole call, whatever progress it makes. Default: none.",
-    "startTimeoutSeconds": "Time limit for the server's first answer after a start.",
-    "idleStopSeconds": "Stop the server after this time without a call; the next call starts it again. Default: never, "
-    "300 s for a server that starts lazily.",
-    "protocol": "Protocol revision to use with the server. auto detects it.",
-    "inheritEnv": "Variables that the server gets from search-mcp's own environment, in addition to the minimal ones: "
-    "true for all, or a list of names.",
-    "pinTools": "Withhold new and changed tools, prompts and instructions until you accept them with `search-mcp check "
-    "--accept NAME`.",
-    "readOnly": "List and call only the tools that the server declares read-only (readOnlyHint: true).",
-    "maxResultCharacters": "Longest text of a tool's result. Of a longer one, a model is shown the beginning and the "
-    "end, and it reads the rest with read_result. Default: no limit.",
+    "startup": "eager: start when the client connects. lazy: start at the first call, stop when idle. auto: lazy if "
+    "the server's lists are cached and none of its tools was called in the last three days; otherwise, and with "
+    "pinTools or watch, eager.",
+    "callTimeoutSeconds": "Time limit for a call; progress restarts it. Default: none.",
+    "maxCallSeconds": "Time limit for a call, whatever progress it makes. Default: none.",
+    "startTimeoutSeconds": "Time limit for the server's first answer.",
+    "idleStopSeconds": "Stop the server after this time without a call. Default: never, or 300 s if it starts lazily.",
+    "protocol": "Protocol revision to use with the server. auto: found out.",
+    "inheritEnv": "Variables that the server gets from search-mcp's own environment: true for all, or a list of names.",
+    "pinTools": "Withhold new and changed tools, prompts and instructions until you accept them.",
+    "readOnly": "List and call only tools that the server declares read-only (readOnlyHint: true).",
+    "maxResultCharacters": "Longest text of a result that a model is shown; it reads the rest with read_result. "
+    "Default: no limit.",
     # of the settings
-    "listing": "What a client's tool list contains. light: every tool, shortened to a few tokens. full: every tool "
-    "with its whole definition. search: only search-mcp's own tools. auto: light or full, whichever suits the client.",
-    "separator": "Characters between server and tool in the names that a client sees. auto: chosen for the client.",
-    "maxNameLength": "Maximum length of the names that a client sees. auto: chosen for the client.",
+    "listing": "What a client's tool list contains. light: every tool, in a few tokens. full: every tool with its "
+    "whole definition. search: only search-mcp's own tools. auto: light or full, whichever suits the client.",
+    "separator": "Characters between server and tool in names. auto: chosen for the client.",
+    "maxNameLength": "Maximum length of names. auto: chosen for the client.",
     "descriptionLength": "Maximum length of a description in the light list and in search results, in characters.",
-    "maxMessageBytes": "Maximum size of one message of a server, in bytes. Read at the start only.",
-    "logLevel": "Level of search-mcp's log, which goes to stderr.",
-    "confirmCommands": "Whether a server is held when an edit adds it or changes its command. true: yes, in your own "
-    "file too, and after a restart. false: not in a file named with --config. Not set: in every file but your own, "
-    "until the next start. Read at the start only.",
+    "maxMessageBytes": "Maximum size of one message of a server. Read at the start only.",
+    "logLevel": "Level of search-mcp's log on stderr.",
+    "confirmCommands": "Whether a server with a new or changed command is held. true: also in your own file, and "
+    "after a restart. false: not in a file named with --config. Read at the start only.",
     "firstListSeconds": "Longest time that a client's first list waits for servers whose lists are not cached. auto: "
     "chosen for the client.",
-    "callTool": "Which tools that call other tools by name exist. all: call_tool and call_read_only_tool. read-only: "
-    "call_read_only_tool only. off: neither.",
-    "engine": "Which process serves a client. shared: one process for all clients with this file, which starts with "
-    "the first of them. own: the one that the client starts, as always on Windows. Read when a client starts.",
-    "usage": "Whether tool calls are recorded for `search-mcp usage`: tool, client, duration, size and outcome, never "
-    "arguments or results.",
+    "callTool": "all: the model has call_tool and call_read_only_tool. read-only: only the second. off: neither.",
+    "engine": "shared: one process for all clients with this file. own: one for each client, as always on Windows. "
+    "Read when a client starts.",
+    "usage": "Whether calls are recorded for `search-mcp usage`, without arguments and results.",
     "search": "How search finds tools.",
-    "semantic": "Whether search compares meanings, too, besides words. off: no. local: with the installed "
-    "sentence model. An object: with an address that has the interface of OpenAI for embeddings. Not set: local if a "
-    "model is installed.",
+    "semantic": "Whether search also compares meanings. off: no. local: with the installed model. An object: with a "
+    "service that has OpenAI's interface for embeddings. Not set: local if a model is installed.",
     "model": "The name of the model at that address.",
     "apiKey": f"The key for that address, sent as Authorization: Bearer. {_AT_FIRST_SEARCH}",
 }
