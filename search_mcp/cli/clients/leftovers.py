@@ -15,6 +15,7 @@ from search_mcp.cli.files import stored_secrets
 from search_mcp.cli.files.own_file import own_file
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
+from search_mcp.clients import storage
 from search_mcp.clients.merging import ROOT
 from search_mcp.engine.meeting import is_supported, own_folder
 from search_mcp.folders import APP, all_folders
@@ -36,6 +37,7 @@ def remove(options: Options) -> None:
 
     Raises:
         Problem: something cannot be removed.
+        ConfigError: the file that bash reads at its start cannot be read or written.
     """
     left = present()
     if is_supported(sys.platform):
@@ -59,8 +61,9 @@ def remove(options: Options) -> None:
 def _forget_completion(home: Path) -> None:
     """Remove the line of the completion from the file that bash reads at its start."""
     file = home / ".bashrc"
-    if file.is_file():
-        lines = file.read_bytes().splitlines(keepends=True)
-        kept = [each for each in lines if each.strip() != f"source '{home / _COMPLETIONS[0]}'".encode()]
-        if kept != lines:
-            file.write_bytes(b"".join(kept))
+    before = storage.read(file) or b""
+    lines = before.splitlines(keepends=True)
+    kept = [each for each in lines if each.strip() != f"source '{home / _COMPLETIONS[0]}'".encode()]
+    if kept != lines:
+        storage.write(file, before, b"".join(kept))
+        storage.forget_backups(file)
