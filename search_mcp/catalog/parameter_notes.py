@@ -52,6 +52,8 @@ _EXAMPLE = (
     rf"(?i)(?:\be\.g\.|\bfor (?:example|instance)|\bsuch as|\bexamples?:|\blike|例[:：]|예[:：])[,:：]?\s*(?:{_QUOTED})"
     rf"|(?:\be\.g\.|\bsuch as|\bexamples?:)[,:]?\s*([\w./:@#+*-]{{1,{LONGEST_NOTE}}}+)(?=[,);]| or |$)"
 )
+_ANOTHER = rf"[^.;'\"`\n]{{0,60}}(?:,| and| or) (?:{_QUOTED})"
+"""A second example: the first alone can mislead, as in `like '*.md' in this folder, or '**/*.md' in subfolders`."""
 _DOCUMENTED = r"(?m)^[ \t]*+(?:[-*][ \t]*+)?[`*]*+(\w++)[`*]*+[ \t]*+(?:\([^)\n]*\))?:[ \t]+(\S.*)"
 _CHOICE = r"(?i)\b(?:one of|either|whether|options?|must be|can be|possible|allowed|valid|supported)\b"
 _LISTED = r"(?i)\bone of:? ((?:[\w.-]+(?:, or |, | or )){1,7}[\w.-]+)"
@@ -66,7 +68,9 @@ def text_note(description: str) -> str:
     example = _compiled(_EXAMPLE).search(about)
     if example is None:
         return _fitting("|".join(_values(about)))
-    return _fitting(f"{EXAMPLE}{next(filter(None, example.groups())).rstrip('.:').strip()}")
+    examples = filter(None, (example, _compiled(_ANOTHER).match(about, example.end())))
+    written = [next(filter(None, each.groups())).rstrip(".:").strip() for each in examples]
+    return _fitting(f"{EXAMPLE}{', '.join(written)}") or _fitting(f"{EXAMPLE}{written[0]}")
 
 
 def number_note(name: str, description: str) -> str:
