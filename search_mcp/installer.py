@@ -30,6 +30,11 @@ class Addition(NamedTuple):
     command: str
     """A command to copy."""
 
+    @property
+    def installs(self) -> bool:
+        """Whether the command changes this environment; another one starts search-mcp in a new environment."""
+        return self.remedy == _INSTALLS
+
     def __str__(self) -> str:
         return f"{self.remedy}: {self.command}"
 

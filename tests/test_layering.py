@@ -171,11 +171,6 @@ def test_nothing_loads_the_http_client_before_it_is_needed() -> None:
         waiting += dependencies_of(imported_first(modules()[name])) - loaded
 
 
-def test_only_one_command_fetches_models() -> None:
-    importing = {name for name in modules() if "semantic.fetching" in dependencies(name)}
-    assert importing == {"cli.models.sentence_models"}
-
-
 # Rules for the content
 
 Search = Callable[[ast.Module], Iterator[str]]

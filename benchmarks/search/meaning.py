@@ -1,14 +1,11 @@
 """The search with a sentence model, the model alone, and both by reciprocal rank.
 
-    python tests/sentence_models.py FOLDER_WITH_SAFETENSORS MODEL     once: the model in the format in use
     python benchmarks/search/run.py --quality --model MODEL
-    SEARCH_MCP_MODEL=MODEL python evaluate.py --path benchmarks/search --engine meaning:build
+    python evaluate.py --engine search_mcp.semantic:build_with_model     with the model that `semantic setup` installed
 
 The vectors stay in the folder of the model, so only the first run takes minutes.
 """
 
-import os
-from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,41 +13,22 @@ from pathlib import Path
 from engines import Build, Searcher, Tool, name, ours
 
 from search_mcp import search
-from search_mcp.semantic.comparison import Comparison
-from search_mcp.semantic.encoder import Encoder, loaded
-from search_mcp.semantic.lines import Query
-from search_mcp.semantic.vector_store import VectorStore
+from search_mcp.semantic import in_process
+from search_mcp.semantic.encoder import loaded
+from search_mcp.semantic.encoding import TextEncoder
 
 _RANKS = 60  # the usual constant of reciprocal rank fusion
 _POOL = 100  # results of each half that are fused
 
 
 @cache
-def _encoder(folder: Path) -> Encoder:
+def _encoder(folder: Path) -> TextEncoder:
     return loaded(folder)
 
 
 def comparing(folder: Path) -> Callable[[Sequence[str]], search.Compare]:
     """Return the function that `search.build_hybrid` needs, for the model in a folder."""
-    encoder = _encoder(folder)
-    store = VectorStore(folder / "vectors.sqlite3", encoder.identity)
-
-    def compare_with(texts: Sequence[str]) -> search.Compare:
-        comparison = Comparison(encoder, store, folder / "vectors.lock")
-        comparison.use(0, texts)
-        while not comparison.is_complete:
-            if (make := comparison.begin()) is not None:
-                comparison.finish(make())
-        return lambda query: array("f", comparison.compare(Query(0, 0, query, 0)).similarities)
-
-    return compare_with
-
-
-def build(tools: Sequence[Tool]) -> Callable[[str, int], list[tuple[str, float]]]:
-    """Index tools by words and meaning, with the model in the folder `$SEARCH_MCP_MODEL`."""
-    folder = Path(os.environ["SEARCH_MCP_MODEL"])
-    languages = _encoder(folder).knows_all_languages
-    return search.build_hybrid(tools, comparing(folder), knows_all_languages=languages)
+    return in_process.comparing(_encoder(folder), folder / "vectors.sqlite3")
 
 
 def hybrid(folder: Path) -> Build:

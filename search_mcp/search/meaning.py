@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from search_mcp.search.analysis import PART, words
+from search_mcp.search.analysis import PART, length, words
 from search_mcp.search.documents import POOL, Document
 from search_mcp.search.query import Query
 
 LEAST = 0.2  # similarity of a tool that is found by it alone; unrelated texts are below that
 LONGEST_TEXT = 600  # characters compared of a tool; models read 100 to 500 words, and the first sentence says most
 
-_WEIGHT = 1.3  # of a similarity of 1, in units of the query's information. Results are alike from 1.0 to 1.6
+_WEIGHT = 0.9  # of a similarity of 1, in units of the query's information. Results are alike from 0.7 to 1.0
 _SHORT = 8  # words; similarity counts less in longer requests. Results are alike from 6 to 12
 _DECREASE = 1.5  # its exponent; with 1, requests of several sentences lose
 _USUAL_SIZE = 500  # tools; similarity counts less in larger catalogues. Results are alike from 300 to 1,000
@@ -75,7 +75,7 @@ def weight(query: Query, meaning: Meaning, count: int, foreign_share: float = 0.
     known = 1.0 if meaning.knows_all_languages else _share_in_latin_letters(query.text)
     if known < _LEAST_KNOWN or (foreign_share >= _MOST_FOREIGN and not meaning.knows_all_languages):
         return 0.0
-    brevity: float = min(1.0, _SHORT / max(len(query.words), 1)) ** _DECREASE
+    brevity: float = min(1.0, _SHORT / max(length(" ".join(query.words)), 1)) ** _DECREASE
     rarity: float = (math.log(_USUAL_SIZE) / math.log(max(count, _USUAL_SIZE))) ** 2
     return _WEIGHT * known * brevity * rarity
 

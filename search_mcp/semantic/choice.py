@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 
 from search_mcp.config.schema import Config, Embeddings, EmbeddingsAddress
 from search_mcp.semantic.lines import Address, Local
-from search_mcp.semantic.models import DESCRIPTION
+from search_mcp.semantic.models import DESCRIPTION, NETWORK
 from search_mcp.wire.structs import Struct
 
 PROGRAM = "-P", "-m", "search_mcp.semantic.worker"
-_OF_MODELS = ("numpy", "onnxruntime", "tokenizers")
-_OF_ADDRESSES = ("numpy",)
+FOR_VECTORS = ("numpy",)
+FOR_ONNX = (*FOR_VECTORS, "onnxruntime", "tokenizers")
 
 Setting: TypeAlias = Literal["off", "local"] | EmbeddingsAddress | None
 """The setting; with `None`, a model is used if one is installed."""
@@ -46,14 +46,14 @@ def setting_of(config: Config) -> Setting:
 def choose(setting: Setting, folder: Path) -> Choice:
     """Choose by the setting, and by the folder where a model may be installed."""
     if isinstance(setting, EmbeddingsAddress):
-        reason = setting.problem or _why_missing(missing_libraries(setting))
+        reason = setting.problem or _why_missing(missing_libraries(FOR_VECTORS))
         return Choice(None, reason=reason) if reason else Choice(line_of(setting))
     stamp = _stamp(folder)
     if setting == "off" or (setting is None and not stamp):
         return Choice(None)
     if not stamp:
         return Choice(None, reason="no sentence model is installed; `search-mcp semantic setup` installs one")
-    if reason := _why_missing(missing_libraries(setting)):
+    if reason := _why_missing(missing_libraries(libraries_of(setting, folder))):
         return Choice(None, reason=reason)
     return Choice(Local(str(folder)), stamp)
 
@@ -77,9 +77,14 @@ def _stamp(folder: Path) -> int:
         return 0
 
 
-def missing_libraries(setting: Setting) -> list[str]:
-    """Name the libraries that are not installed, of those for a setting."""
-    needed = _OF_ADDRESSES if isinstance(setting, EmbeddingsAddress) else _OF_MODELS
+def libraries_of(setting: Setting, folder: Path) -> Sequence[str]:
+    """Name the libraries that a setting needs, with the model in a folder."""
+    is_address = isinstance(setting, EmbeddingsAddress)
+    return FOR_ONNX if not is_address and (folder / NETWORK).exists() else FOR_VECTORS
+
+
+def missing_libraries(needed: Sequence[str]) -> list[str]:
+    """Name those of some libraries that are not installed."""
     return [name for name in needed if not _is_installed(name)]
 
 

@@ -1,4 +1,4 @@
-"""Texts to vectors, with a sentence model in the ONNX format.
+"""Texts to vectors, with a sentence model in a folder; here the models in the ONNX format.
 
 onnxruntime and tokenizers are used directly: a library on top of them (fastembed) takes three times as long to import
 and 32 MB more memory, and fetches models by itself. Loaded only by the process that makes vectors.
@@ -11,7 +11,8 @@ from typing import Any
 
 from search_mcp.files import first_irregular
 from search_mcp.semantic import models
-from search_mcp.semantic.models import NETWORK, TOKENIZER, Model, ModelError, Pooling
+from search_mcp.semantic.encoding import ModelEncoder, TextEncoder
+from search_mcp.semantic.models import NETWORK, TOKENIZER, WEIGHTS, Model, ModelError, Pooling
 
 THREADS = 1
 """More would compete with the servers, although their priority is low."""
@@ -22,20 +23,26 @@ NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Variable without which onnxruntime, from 1.29 on, sends data about the system and the model to its makers."""
 
 
-def loaded(folder: Path) -> "Encoder":
+def loaded(folder: Path) -> TextEncoder:
     """Load the model in a folder.
 
     Raises:
         ModelError: there is none, a library is missing, a file is no model, or another model took its place.
     """
     model = models.read(folder)
-    found = Encoder(folder, model)
+    found: TextEncoder
+    if WEIGHTS in model.digests:
+        from search_mcp.semantic.averaging_encoder import AveragingEncoder
+
+        found = AveragingEncoder(folder, model)
+    else:
+        found = OnnxEncoder(folder, model)
     if models.read(folder) != model:  # the files may be of both, and the vectors would be kept as those of one
         raise ModelError(f"the model in {folder} was replaced while it was loaded")
     return found
 
 
-class Encoder:
+class OnnxEncoder(ModelEncoder):
     """A loaded model: a `TextEncoder`."""
 
     batch = BATCH
@@ -46,6 +53,7 @@ class Encoder:
         Raises:
             ModelError: a library is missing, or a file is no model.
         """
+        super().__init__(model)
         try:
             import numpy
 
@@ -67,19 +75,6 @@ class Encoder:
         self._tokenizer.enable_truncation(model.most_tokens)
         self._tokenizer.enable_padding()
         self._inputs = {given.name for given in self._session.get_inputs()}
-        self._model = model
-
-    @property
-    def identity(self) -> str:
-        return self._model.identity
-
-    @property
-    def unrelated(self) -> float:
-        return self._model.unrelated
-
-    @property
-    def knows_all_languages(self) -> bool:
-        return self._model.knows_all_languages
 
     def query(self, text: str) -> Any:
         """Return the vector of a query."""
@@ -88,9 +83,6 @@ class Encoder:
     def texts(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, as rows of 32-bit floats."""
         return self._encode([self._model.text_prefix + text for text in texts])
-
-    def close(self) -> None:
-        """Do nothing: a batch takes a fraction of a second."""
 
     def _encode(self, texts: Sequence[str]) -> Any:
         numpy = self._numpy

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from search_mcp.semantic.models import Model
+
 
 class TextEncoder(Protocol):
     """Makes vectors of texts. They have the length 1, so their product is the cosine.
@@ -49,6 +51,28 @@ class TextEncoder(Protocol):
     def close(self) -> None:
         """Abort the request in progress; called by another thread."""
         ...
+
+
+class ModelEncoder:
+    """What all encoders with a model on this machine have in common."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    @property
+    def unrelated(self) -> float:
+        return self._model.unrelated
+
+    @property
+    def knows_all_languages(self) -> bool:
+        return self._model.knows_all_languages
+
+    def close(self) -> None:
+        """Do nothing: a batch takes a fraction of a second."""
 
 
 class EncodingError(Exception):

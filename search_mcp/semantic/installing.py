@@ -20,7 +20,7 @@ _SPARE_BYTES = 10_000_000
 
 @contextlib.contextmanager
 def prepared(place: Path) -> Iterator[Path]:
-    """Give the folder in which the model of a place is prepared; files of an interrupted attempt are still in it.
+    """Give an empty folder in which the model of a place is prepared; it is deleted if the block raises.
 
     Raises:
         OSError: it cannot be made.
@@ -28,25 +28,18 @@ def prepared(place: Path) -> Iterator[Path]:
     """
     folder = _beside(place, "new")
     with locked(_beside(place, "lock"), 0.0):
+        shutil.rmtree(folder, ignore_errors=True)
         make_folder(folder)
-        yield folder
+        try:
+            yield folder
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def missing_bytes(folder: Path, needed: int) -> int:
-    """Return by how many bytes the free room of a disk is too small for files that are partly there."""
-    there = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
-    return max(0, needed - there + _SPARE_BYTES - shutil.disk_usage(folder).free)
-
-
-def keep_only(folder: Path, names: set[str]) -> None:
-    """Delete the files of other attempts.
-
-    Raises:
-        OSError: one cannot be deleted.
-    """
-    for each in folder.iterdir():
-        if each.name.removesuffix(".part") not in names:
-            each.unlink()
+    """Return by how many bytes the free room of a disk is too small for some files."""
+    return max(0, needed + _SPARE_BYTES - shutil.disk_usage(folder).free)
 
 
 def found(source: Path) -> dict[str, Path]:
@@ -103,10 +96,10 @@ def copied(files: dict[str, Path], given: Model, folder: Path, tell: Callable[[s
     digests = {name: _copy(path, folder / name, tell) for name, path in files.items()}
     for name, digest in given.digests.items():
         if digests.get(name, "").lower() != digest.lower():
-            raise ModelError(f"{name} is not the file whose digest {DESCRIPTION} has")
+            raise ModelError(f"{name} is not the file whose digest is known for {given.name}")
     is_undescribed = replace(given, name="", digests={}, source="") == Model(name="", digests={})
-    if is_undescribed and digests == known_models.MINILM.model.digests:
-        return known_models.MINILM.model
+    if is_undescribed and digests == known_models.MINILM.digests:
+        return known_models.MINILM
     return replace(given, digests=digests)
 
 
@@ -186,8 +179,3 @@ def is_installed(place: Path, model: Model) -> bool:
         return models.read(place).identity == model.identity
     except ModelError:
         return False
-
-
-def discard(folder: Path) -> None:
-    """Delete a folder that was prepared, as far as possible."""
-    shutil.rmtree(folder, ignore_errors=True)

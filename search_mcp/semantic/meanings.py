@@ -106,6 +106,7 @@ class Meanings:
         self._from_thread, self._clock = from_thread, clock
         self._first: Local | Address | None = None  # line for the process
         self._is_opening = self._has_ended = False
+        self._has_answered = False  # the running process, with the similarities of a query
         self._running: VectorProcess | None = None
         self._sent: weakref.WeakKeyDictionary[Comparable, _Sent] = weakref.WeakKeyDictionary()  # to that process
         self._waiting: dict[int, tuple[Use, Stop, _Sent]] = {}
@@ -179,7 +180,7 @@ class Meanings:
         except OSError as exc:
             self._fail(str(exc))
             return
-        self._sent, self._unanswered = weakref.WeakKeyDictionary(), set()
+        self._sent, self._unanswered, self._has_answered = weakref.WeakKeyDictionary(), set(), False
         self._running.send(first)
 
     def _take(self, running: VectorProcess, line: bytes) -> None:
@@ -193,6 +194,8 @@ class Meanings:
         if not line:
             if running.has_failed:
                 self._fail(running.how_it_ended)
+                if self._has_answered:  # it was ended from outside, so another one will work
+                    self._not_before = self._clock()
             self._forget()
             return
         try:
@@ -210,6 +213,7 @@ class Meanings:
             if answer.problem:
                 self._report(answer.problem)
         else:
+            self._has_answered = True
             self._unanswered.discard(answer.number)
             if (waiting := self._waiting.pop(answer.number, None)) is not None:
                 use, stop_timer, _ = waiting

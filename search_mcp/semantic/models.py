@@ -13,6 +13,8 @@ DESCRIPTION = "model.json"
 """The file that describes a model, in its folder."""
 NETWORK = "model.onnx"
 TOKENIZER = "tokenizer.json"
+WEIGHTS, PIECES = "weights.npz", "sp.model"
+"""The numbers of an averaging network, and its tokenizer."""
 MORE_NETWORK = "model.onnx_data"
 """The numbers of a network of more than 2 GB, which are not in the file of the network."""
 

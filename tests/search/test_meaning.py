@@ -22,7 +22,7 @@ def ranked(query: str, similarities: Mapping[str, float], index: Index = INDEX, 
 
 def test_a_tool_with_other_words_is_found_by_its_meaning() -> None:
     assert "fs.move_file" not in [hit.name for hit in INDEX.search("give it another title", 20)]
-    assert ranked("give it another title", {**dict.fromkeys(NAMES, 0.1), "fs.move_file": 0.6})[0] == "fs.move_file"
+    assert ranked("give it another title", {**dict.fromkeys(NAMES, 0.1), "fs.move_file": 0.8})[0] == "fs.move_file"
 
 
 def test_a_tool_with_other_words_and_another_meaning_is_not_found() -> None:

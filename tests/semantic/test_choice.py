@@ -12,7 +12,7 @@ from search_mcp.config.schema import Embeddings, EmbeddingsAddress
 from search_mcp.semantic import choice
 from search_mcp.semantic.choice import Setting
 from search_mcp.semantic.lines import Address, Local
-from search_mcp.semantic.models import DESCRIPTION
+from search_mcp.semantic.models import DESCRIPTION, NETWORK
 from search_mcp.wire.structs import replace
 
 URL = "http://localhost:11434/v1"
@@ -75,8 +75,18 @@ def test_choice(
     missing.update(missed)
     if is_installed:
         (tmp_path / DESCRIPTION).touch()
+        (tmp_path / NETWORK).touch()
     found = choice.choose(setting, tmp_path)
     assert (found.reason, None if found.opening is None else type(found.opening)) == (reason, opening)
+
+
+def test_the_default_model_needs_numpy_alone(tmp_path: Path, missing: set[str]) -> None:
+    missing.update(("onnxruntime", "tokenizers"))
+    (tmp_path / DESCRIPTION).touch()
+    assert choice.choose(None, tmp_path).opening == Local(str(tmp_path))
+    missing.add("numpy")
+    choice._installed.clear()
+    assert choice.choose(None, tmp_path).reason == f"numpy is not installed; {REMEDY} it"
 
 
 def test_another_model_is_another_choice(tmp_path: Path, missing: set[str]) -> None:

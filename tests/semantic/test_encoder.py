@@ -8,7 +8,7 @@ import pytest
 from sentence_models import tiny
 
 from search_mcp.semantic import models
-from search_mcp.semantic.encoder import Encoder, loaded
+from search_mcp.semantic.encoder import OnnxEncoder, loaded
 from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER, ModelError, Pooling
 from search_mcp.wire.structs import replace
 
@@ -19,8 +19,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "tiny"
 
 
-def encoder(folder: Path) -> Encoder:
-    return Encoder(folder, models.read(folder))
+def encoder(folder: Path) -> OnnxEncoder:
+    return OnnxEncoder(folder, models.read(folder))
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="only Unix has endless files")

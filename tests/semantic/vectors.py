@@ -7,14 +7,14 @@ from typing import Any
 from sentence_models import tiny
 
 from search_mcp.semantic.comparison import Comparison
-from search_mcp.semantic.encoder import Encoder
+from search_mcp.semantic.encoder import OnnxEncoder
 from search_mcp.semantic.encoding import EncodingError
 from search_mcp.semantic.vector_store import VectorStore
 
 TEXTS = ["read the file", "draw a picture", "send mail", "the weather in a city", "time", "read the file"]
 
 
-class Counting(Encoder):
+class Counting(OnnxEncoder):
     """An encoder that counts the texts that it encodes."""
 
     encoded = 0

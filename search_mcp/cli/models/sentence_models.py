@@ -2,12 +2,16 @@
 
 A sentence model makes a vector (a list of numbers) of a text, and similar vectors of texts with similar meanings.
 
-Decides what is shown before a model is fetched, and which remedy each failure has; `semantic_status` shows what there
-is. Only `setup` uses the network.
+Decides what is shown before a model is installed, and which remedy each failure has; `semantic_status` shows what there
+is. Only `setup` uses the network: it runs the package manager.
 """
 
 import contextlib
+import importlib
 import os
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +19,7 @@ from typing import Annotated
 import typer
 
 from search_mcp import installer
-from search_mcp.cli.counting import counted, enumerated, megabytes
+from search_mcp.cli.counting import enumerated, megabytes
 from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.models import status as semantic_status
@@ -26,11 +30,13 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
 from search_mcp.config.schema import EmbeddingsAddress
 from search_mcp.folders import model_folder, vectors_file
+from search_mcp.installer import Addition
 from search_mcp.model.errors import ConfigError
 from search_mcp.semantic import installing, known_models, trial
-from search_mcp.semantic.choice import missing_libraries, setting_of
+from search_mcp.semantic.choice import FOR_ONNX, FOR_VECTORS, missing_libraries, setting_of
 from search_mcp.semantic.models import Model, ModelError
 from search_mcp.semantic.trial import Trial
+from search_mcp.wire.structs import replace
 
 app = command_group("Set up search by meaning, show its state, and remove it.")
 
@@ -47,16 +53,14 @@ def setup(
         typer.Option(
             "--from",
             metavar="FOLDER",
-            help="Copy the model in this folder (model.onnx, tokenizer.json and perhaps model.json) instead of "
-            "fetching one.",
+            help="Copy the model in this folder (model.onnx, tokenizer.json and perhaps model.json).",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> int:
     """Install a sentence model, so that the search finds tools by their meaning, too."""
-    require_libraries(missing_libraries("local"))
     with _explained():
-        done = _install_known(options.screen, yes) if source is None else _copy(source, options.screen, yes)
+        done = _install_default(options.screen, yes) if source is None else _copy(source, options.screen, yes)
     if done is None:
         options.screen.note("Nothing was changed.")
         return WRONG
@@ -64,18 +68,6 @@ def setup(
     options.screen.paragraph(installed(name, tried))
     options.screen.note(in_use(_configured(options)))
     return FINE
-
-
-def require_libraries(missing: Sequence[str]) -> None:
-    """Check that the libraries are installed.
-
-    Raises:
-        Misuse: one is missing; the remedy is the command that installs it.
-    """
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        what = f"search by meaning needs {enumerated(missing)}, which {verb} not installed"
-        raise Misuse(what, *installer.add(EXTRA, missing))
 
 
 @contextlib.contextmanager
@@ -99,62 +91,87 @@ def _explained() -> Iterator[None]:
         ) from exc
 
 
-def _install_known(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
-    """Fetch the known model, unless it is installed; `None` if the user does not want it."""
-    place, known = model_folder(), known_models.MINILM
-    if installing.is_installed(place, known.model):
-        screen.note(f"{known.model.name} is installed already; nothing was fetched.")
-        return known.model.name, _tried(place, screen)
-    show_planned(known.model, known.size, len(known.files), place, screen, known.languages)
-    if not screen.agrees("Fetch it?", is_sure=is_sure):
+def _install_default(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
+    """Install the default model, unless it is there; `None` if the user does not want it."""
+    place, model = model_folder(), known_models.DEFAULT
+    addition = missing(EXTRA, [*missing_libraries(FOR_VECTORS), *_missing_package()])
+    if addition is None and installing.is_installed(place, model):
+        screen.note(f"{model.name} is installed already.")
+        return model.name, _tried(place, screen)
+    show_planned(model, known_models.SIZE, place, screen, known_models.LANGUAGES, addition)
+    if not screen.agrees("Install it?", is_sure=is_sure):
         return None
-    with installing.prepared(place) as folder:
-        installing.keep_only(folder, {each.name for each in known.files})
-        _require_room(folder, known.size)
-        _fetch(known, folder, screen)
-        installing.describe(folder, known.model)
-        tried = _tried(folder, screen)
-        installing.put_in_place(folder, place)
-    return known.model.name, tried
+    if addition is not None:
+        run(addition, screen)
+    return _put(known_models.default_files(), model, screen)
+
+
+def _missing_package() -> list[str]:
+    return [] if known_models.is_package_installed() else [known_models.PACKAGE]
+
+
+def missing(extra: str, names: Sequence[str]) -> Addition | None:
+    """Return how packages of an extra are added; `None` if nothing is missing.
+
+    Raises:
+        Misuse: no command adds them to this environment; the remedy is the one that starts search-mcp with them.
+    """
+    if not names:
+        return None
+    addition = installer.add(extra, names)
+    if not addition.installs:
+        raise _needs(names, addition)
+    return addition
+
+
+def _needs(names: Sequence[str], addition: Addition) -> Misuse:
+    verb = "is" if len(names) == 1 else "are"
+    return Misuse(f"search by meaning needs {enumerated(names)}, which {verb} not installed", *addition)
 
 
 def show_planned(
-    model: Model, size: int, files: int, place: Path, screen: Terminal, languages: str = "", source: str = ""
+    model: Model, size: int, place: Path, screen: Terminal, languages: str = "", addition: Addition | None = None
 ) -> None:
-    """Show what is going to be fetched or copied."""
+    """Show what is going to be installed."""
     screen.heading(model.name)
     for label, text in (
-        ("Size", f"{megabytes(size)} in {counted(files, 'file')}"),
-        ("From", source or model.source),
+        ("Size", megabytes(size)),
+        ("From", model.source),
         ("Licence", model.licence or "not known"),
         ("Languages", languages),
         ("To", str(place)),
+        ("Runs first", addition.command if addition else ""),
     ):
         if text:
             screen.paragraph(f"{label}: {text}", indent=2)
 
 
-def _require_room(folder: Path, needed: int) -> None:
-    if missing := installing.missing_bytes(folder, needed):
-        raise Problem(f"the disk of {folder.parent} is too full", f"free {megabytes(missing)} there")
+def run(addition: Addition, screen: Terminal) -> None:
+    """Run the command that adds packages to this environment.
 
-
-def _fetch(known: known_models.KnownModel, folder: Path, screen: Terminal) -> None:
-    from search_mcp.semantic import fetching  # with the HTTP library
-
-    progress = Progress(known.size)
+    Raises:
+        Problem: it failed.
+    """
+    words = addition.command if sys.platform == "win32" else shlex.split(addition.command)
     try:
-        with screen.progress(progress.describe):
-            fetching.fetch(known.address, known.files, folder, progress.tell)
-    except fetching.FetchError as exc:
-        raise Problem(exc.what, exc.remedy) from exc
-    except KeyboardInterrupt:
-        screen.note("Interrupted. Nothing is installed; the same command continues where this ended.")
-        raise
+        with screen.progress(lambda: "installing the packages"):
+            done = subprocess.run(
+                words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+            )
+    except OSError as exc:
+        raise Problem(
+            f"the packages were not installed: {exc.strerror}", "run the command yourself", addition.command
+        ) from exc
+    if done.returncode:
+        lines = [each for each in done.stderr.splitlines() if each.strip()] or [f"exit code {done.returncode}"]
+        raise Problem(
+            f"the packages were not installed: {lines[-1].strip()}", "run the command yourself", addition.command
+        )
+    importlib.invalidate_caches()
 
 
 class Progress:
-    """The progress of fetching or copying files."""
+    """The progress of copying files."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -173,33 +190,39 @@ class Progress:
 
 def _copy(source: Path, screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
     """Copy a model from a folder; `None` if the user does not want it."""
-    place = model_folder()
     source = source.expanduser().absolute()
+    if names := missing_libraries(FOR_ONNX):
+        raise _needs(names, installer.add("onnx", names))
     try:
         files, given = installing.found(source), installing.described(source)
     except ModelError as exc:
         raise Misuse(str(exc), "name a folder with model.onnx and tokenizer.json, and perhaps model.json") from exc
-    size = sum(path.stat().st_size for path in files.values())
-    show_planned(given, size, len(files), place, screen, source=str(source))
+    show_planned(replace(given, source=str(source)), _size(files), model_folder(), screen)
     if not screen.agrees("Copy it?", is_sure=is_sure):
         return None
+    return _put(files, given, screen)
+
+
+def _put(files: dict[str, Path], given: Model, screen: Terminal) -> tuple[str, Trial]:
+    """Copy a model to its place, if it works."""
+    place, size = model_folder(), _size(files)
     with installing.prepared(place) as folder:
+        if lacking := installing.missing_bytes(folder, size):
+            raise Problem(f"the disk of {folder.parent} is too full", f"free {megabytes(lacking)} there")
+        progress = Progress(size)
+        with screen.progress(progress.describe):
+            model = installing.copied(files, given, folder, progress.tell)
+        installing.describe(folder, model)
         try:
-            installing.keep_only(folder, set())
-            _require_room(folder, size)
-            progress = Progress(size)
-            with screen.progress(progress.describe):
-                model = installing.copied(files, given, folder, progress.tell)
-            installing.describe(folder, model)
             tried = _tried(folder, screen)
-            installing.put_in_place(folder, place)
         except trial.UselessError as exc:
-            installing.discard(folder)
             raise Problem(f"the model is of no use: {exc}", "check its pooling and prefixes in model.json") from exc
-        except BaseException:
-            installing.discard(folder)
-            raise
+        installing.put_in_place(folder, place)
     return model.name, tried
+
+
+def _size(files: dict[str, Path]) -> int:
+    return sum(path.stat().st_size for path in files.values())
 
 
 def _tried(folder: Path, screen: Terminal) -> Trial:

@@ -12,11 +12,11 @@ from search_mcp.config.schema import EmbeddingsAddress
 from search_mcp.semantic import choice, models, vector_store
 from search_mcp.semantic.choice import Setting
 from search_mcp.semantic.lines import Local
-from search_mcp.semantic.models import Model, ModelError
+from search_mcp.semantic.models import NETWORK, Model, ModelError
 from search_mcp.wire.structs import Struct
 
 EXTRA = "semantic"
-"""The extra of the package with the libraries."""
+"""The extra with what the default model needs."""
 BROKEN = "the configuration cannot be used; correct it first"
 """The problem of a setting that is not known."""
 
@@ -82,7 +82,7 @@ def look(configured: Configured, folder: Path, vectors: Path) -> Status:
         other_vectors=sum(counts.values()),
         vectors_bytes=vectors.stat().st_size if vectors.exists() else 0,
         vectors_problem=vectors_problem,
-        missing=choice.missing_libraries(configured.setting),
+        missing=choice.missing_libraries(choice.libraries_of(configured.setting, folder)),
     )
 
 
@@ -153,7 +153,8 @@ def show(found: Status, screen: Terminal) -> None:
     rows.append(("Setting", _written(found.configured)))
     rows += _about_model(found)
     rows.append(("Vectors", _about_vectors(found)))
-    addition = installer.add(EXTRA, found.missing)
+    is_onnx = found.model is not None and NETWORK in found.model.digests
+    addition = installer.add("onnx" if is_onnx else EXTRA, found.missing)
     if found.missing:
         rows.append(("Missing", f"{enumerated(found.missing)}; {addition.remedy}:"))
     for label, text in rows:

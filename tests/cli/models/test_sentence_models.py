@@ -1,30 +1,26 @@
-"""`semantic`: a model that is fetched from a server on this machine or copied, tried, shown and removed."""
+"""`semantic`: a model that is copied from its package or from a folder, tried, shown and removed."""
 
 import os
 import re
 import shlex
-import signal
 import sqlite3
 import stat
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from file_server import FileServer, serving
 from sentence_models import tiny
 
-from cli.conftest import SECONDS, Ended, Place
+from cli.conftest import Ended, Place
 from cli.snapshots import compare
 from search_mcp.cli.models import sentence_models
 from search_mcp.cli.models import status as semantic_status
 from search_mcp.cli.models.sentence_models import Progress
-from search_mcp.cli.problem import Misuse
+from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.location import interpret
 from search_mcp.config.schema import Embeddings, EmbeddingsAddress
+from search_mcp.installer import command
 from search_mcp.semantic import choice, known_models, models
 from search_mcp.semantic.models import DESCRIPTION, NETWORK, TOKENIZER
 from search_mcp.semantic.trial import Trial
@@ -37,14 +33,14 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such 
 
 
 class Shop:
-    """A place where the known model is a small one, from a server on this machine."""
+    """A place where the default model is a small one."""
 
-    def __init__(self, place: Place, server: FileServer, model: Path) -> None:
-        self.place, self.server, self.model = place, server, model
+    def __init__(self, place: Place, model: Path) -> None:
+        self.place, self.model = place, model
 
     @property
     def command(self) -> tuple[str, ...]:
-        return sys.executable, LAUNCHER, self.server.address, str(self.model)
+        return sys.executable, LAUNCHER, str(self.model)
 
     def run(self, *words: str, stdin: str = "") -> Ended:
         return self.place.run("semantic", *words, stdin=stdin, command=self.command)
@@ -76,18 +72,16 @@ COMPLETE = [DESCRIPTION, NETWORK, TOKENIZER]
 
 
 @pytest.fixture
-def shop(place: Place, tmp_path: Path) -> Iterator[Shop]:
+def shop(place: Place, tmp_path: Path) -> Shop:
     tiny(tmp_path / "tiny")
-    network, tokenizer = ((tmp_path / "tiny" / name).read_bytes() for name in (NETWORK, TOKENIZER))
-    with serving({f"onnx/{NETWORK}": network, TOKENIZER: tokenizer}) as server:
-        yield Shop(place, server, tmp_path / "tiny")
+    return Shop(place, tmp_path / "tiny")
 
 
-def test_a_model_is_fetched_shown_and_removed(shop: Shop) -> None:
+def test_a_model_is_installed_shown_and_removed(shop: Shop) -> None:
     assert shop.run("status", "--json").json["model"] is None
     ended = shop.run("setup", "--yes")
     assert ended.code == 0, ended.err
-    assert re.search(r"tiny\n  Size: \d+ kB in 2 files\n", ended.out)
+    assert re.search(r"tiny\n  Size: [\d.]+ MB\n  From: a package\n", ended.out)
     assert "Licence: Apache-2.0\n" in ended.out
     assert 'tiny is installed and works: "make a picture smaller" is more similar to' in ended.out
     assert "With the first search of each client, the model starts to read the descriptions" in ended.err
@@ -119,17 +113,15 @@ def test_only_the_user_can_read_the_model(shop: Shop) -> None:
     assert {stat.S_IMODE(each.stat().st_mode) for each in shop.folder.iterdir()} == {0o600}
 
 
-def test_an_installed_model_is_not_fetched_again(shop: Shop) -> None:
+def test_an_installed_model_is_not_installed_again(shop: Shop) -> None:
     assert shop.run("setup", "--yes").code == 0
-    shop.server.requests.clear()
-    ended = shop.run("setup", "--yes")
+    ended = shop.run("setup")
     assert ended.code == 0
-    assert "tiny is installed already; nothing was fetched" in ended.err
+    assert "tiny is installed already" in ended.err
     assert "works" in ended.out
-    assert shop.server.requests == []
 
 
-def test_a_changed_file_is_reported_and_fetched_again(shop: Shop) -> None:
+def test_a_changed_file_is_reported_and_replaced(shop: Shop) -> None:
     shop.run("setup", "--yes")
     with (shop.folder / TOKENIZER).open("ab") as file:
         file.write(b" ")
@@ -156,74 +148,14 @@ def test_a_missing_file_is_reported(shop: Shop) -> None:
 def test_another_file_than_the_known_one_is_not_installed(shop: Shop) -> None:
     tiny(shop.place.folder / "before", name="before")
     assert shop.run("setup", "--yes", "--from", str(shop.place.folder / "before")).code == 0
-    shop.server.files[TOKENIZER] = b"x" * len(shop.server.files[TOKENIZER])
+    (shop.model / TOKENIZER).write_bytes(b"{}")
     ended = shop.run("setup", "--yes")
     assert ended.code == 1
     assert ended.err == (
-        "error: 127.0.0.1 gave another tokenizer.json than the known one (its SHA-256 differs); it was deleted; "
-        "a proxy may have changed it: try another network, or `search-mcp semantic setup --from FOLDER`\n"
+        "error: the model cannot be used: tokenizer.json is not the file whose digest is known for tiny\n"
     )
     assert shop.run("status", "--json").json["model"]["name"] == "before"
-
-
-def test_a_fetch_that_breaks_off_is_continued(shop: Shop) -> None:
-    shop.server.most_bytes = 1000
-    ended = shop.run("setup", "--yes")
-    assert ended.code == 1
-    assert ended.err == (
-        "error: the model cannot be fetched: it closed the connection before the end of its answer; check the "
-        "connection and HTTPS_PROXY, then run the command again, which continues where this ended\n"
-    )
-    assert shop.names() == []
-    assert shop.run("status", "--json").json["state"] == "off"
-    shop.server.most_bytes = None
-    assert shop.run("setup", "--yes").code == 0
-    assert (f"onnx/{NETWORK}", "bytes=1000-") in shop.server.requests
-
-
-def test_no_network(shop: Shop) -> None:
-    shop.server.shutdown()
-    shop.server.server_close()
-    ended = shop.run("setup", "--yes")
-    assert ended.code == 1
-    assert ended.err.startswith("error: the model cannot be fetched: no connection to 127.0.0.1:")
-    assert "; check the connection and HTTPS_PROXY" in ended.err
-
-
-@POSIX
-def test_ctrl_c_leaves_nothing_half_installed(shop: Shop) -> None:
-    shop.server.most_bytes, shop.server.holds = 1000, True
-    process = subprocess.Popen(
-        [*shop.command, "semantic", "setup", "--yes"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=shop.place.folder,
-        env=shop.place.variables,
-        text=True,
-    )
-    part = shop.folder.with_name("semantic.new") / f"{NETWORK}.part"
-    assert shop.server.is_held.wait(SECONDS)
-    _until(part.exists)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=SECONDS)
-    assert (process.returncode, err) == (
-        130,
-        "Interrupted. Nothing is installed; the same command continues where this ended.\n",
-    )
-    assert shop.names() == []
-    shop.server.most_bytes, shop.server.holds = None, False
-    assert shop.run("setup", "--yes").code == 0
-    assert shop.names() == COMPLETE
-    assert not part.parent.exists()
-
-
-def _until(is_reached: "object") -> None:
-    assert callable(is_reached)
-    deadline = time.monotonic() + SECONDS
-    while not is_reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert not shop.folder.with_name("semantic.new").exists()
 
 
 def test_the_question_and_the_bar_at_a_terminal(shop: Shop) -> None:
@@ -231,14 +163,12 @@ def test_the_question_and_the_bar_at_a_terminal(shop: Shop) -> None:
     from cli.screen import Screen
 
     screen = Screen(shop.place, "semantic", "setup", command=shop.command)
-    screen.wait_for("Fetch it? [y/N] ")
-    assert shop.server.requests == []
+    screen.wait_for("Install it? [y/N] ")
     screen.press("n\n")
     assert screen.end() == 1
     assert "Nothing was changed." in screen.shown
-    assert shop.server.requests == []
     screen = Screen(shop.place, "semantic", "setup", command=shop.command)
-    screen.wait_for("Fetch it? [y/N] ")
+    screen.wait_for("Install it? [y/N] ")
     screen.press("y\n")
     assert screen.end() == 0
     assert "100%" in screen.shown
@@ -256,8 +186,7 @@ def test_a_model_of_a_folder(shop: Shop) -> None:
     tiny(source, unrelated=0.5, name="mine", licence="MIT")
     ended = shop.run("setup", "--yes", "--from", "my model")
     assert ended.code == 0, ended.err
-    assert shop.server.requests == []
-    assert re.match(r"mine\n  Size: \d+ kB in 2 files\n", ended.out)
+    assert re.match(r"mine\n  Size: \d+ kB\n", ended.out)
     assert f"\n  From: {source}\n  Licence: MIT\n" in ended.out
     found = models.read(shop.folder)
     assert (found.name, found.unrelated, found.source) == ("mine", 0.5, str(source))
@@ -294,7 +223,7 @@ def test_a_model_that_distinguishes_nothing_is_refused(shop: Shop) -> None:
     ("description", "fault"),
     [
         ('{"poling": "first"}', "has an unknown key 'poling'"),
-        ('{"digests": {"model.onnx": "00"}}', "model.onnx is not the file whose digest model.json has"),
+        ('{"digests": {"model.onnx": "00"}}', "model.onnx is not the file whose digest is known for tiny"),
     ],
 )
 def test_a_folder_with_a_wrong_description(shop: Shop, description: str, fault: str) -> None:
@@ -381,37 +310,53 @@ def test_a_folder_that_cannot_be_written(shop: Shop) -> None:
 # Libraries
 
 
-def test_the_command_that_installs_the_libraries() -> None:
-    sentence_models.require_libraries([])
-    with pytest.raises(Misuse) as refused:
-        sentence_models.require_libraries(["onnxruntime", "tokenizers"])
-    assert str(refused.value).startswith(
-        "search by meaning needs onnxruntime and tokenizers, which are not installed; "
-    )
-    assert "onnxruntime>=" in refused.value.command
-    assert "tokenizers>=" in refused.value.command
+def test_packages_are_installed_by_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence_models.missing("semantic", []) is None
+    addition = sentence_models.missing("semantic", ["numpy"])
+    assert addition is not None
+    assert shlex.split(addition.command)[:4] == [sys.executable, "-m", "pip", "install"]
+    assert shlex.split(addition.command)[4].startswith("numpy>=")
+    program = f'{sys.executable} -c "import sys; print(1); sys.exit({{}})"'
+    sentence_models.run(addition._replace(command=program.format(0)), Terminal())
+    failing = addition._replace(command=program.format("'no index'"))
+    with pytest.raises(Problem, match="the packages were not installed: no index; run the command yourself") as failed:
+        sentence_models.run(failing, Terminal())
+    assert failed.value.command == failing.command
+    assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("words", [["setup"], ["status"]])
-def test_the_command_can_be_copied_from_a_narrow_terminal(place: Place, words: list[str]) -> None:
+def test_a_command_that_starts_search_mcp_anew_is_only_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", "/home/ann/.cache/uv/archive-v0/x")
+    with pytest.raises(
+        Misuse, match="search by meaning needs numpy, which is not installed; start search-mcp like this"
+    ):
+        sentence_models.missing("semantic", ["numpy"])
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"), [(["setup", "--from", "."], "onnxruntime"), (["status"], "numpy")], ids=["setup", "status"]
+)
+def test_the_command_can_be_copied_from_a_narrow_terminal(place: Place, words: list[str], missing: str) -> None:
     pytest.importorskip("termios", reason="only Unix has pseudo-terminals")
     from cli.screen import Screen
 
-    script = "import sys; sys.modules['numpy'] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     screen = Screen(place, "semantic", *words, columns=40, command=(sys.executable, "-c", script))
     screen.end()
     program = f"\n  {sys.executable} "
     _, begin, rest = screen.shown.partition(program)
-    interpreter, *install, numpy = shlex.split(f"{begin}{rest}")
+    interpreter, *install, library = shlex.split(f"{begin}{rest}")
     assert [interpreter, *install] == [sys.executable, "-m", "pip", "install"]
-    assert numpy.startswith("numpy>=")
+    assert library.startswith(f"{missing}>=")
 
 
 # Screens
 
 
 def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    known = known_models.MINILM
+    model, sizes = known_models.DEFAULT, (30_377_056, 2_527_207)
     folder, vectors = (
         "/home/ann/.local/share/search-mcp/semantic",
         "/home/ann/.cache/search-mcp/vectors/vectors.sqlite3",
@@ -421,9 +366,9 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         reason="",
         is_on=True,
         folder=folder,
-        model=known.model,
+        model=model,
         model_problem="",
-        files=[semantic_status.File(each.name, each.size, True) for each in known.files],
+        files=[semantic_status.File(name, size, True) for name, size in zip(model.digests, sizes, strict=True)],
         vectors_file=vectors,
         vectors=1512,
         other_vectors=0,
@@ -436,10 +381,11 @@ def test_screens(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     address = semantic_status.Configured(
         EmbeddingsAddress(url=url, model=written.model, public_url=url, written=written)
     )
-    fault = f"{folder}/model.onnx is not the file that was installed; `search-mcp semantic setup` installs it anew"
+    fault = f"{folder}/weights.npz is not the file that was installed; `search-mcp semantic setup` installs it anew"
     screen = Terminal()
-    sentence_models.show_planned(known.model, known.size, len(known.files), Path(folder), screen, known.languages)
-    screen.paragraph(sentence_models.installed(known.model.name, Trial(0.69, 0.09)))
+    addition = command("semantic", ["numpy>=1.26"], "/home/ann/venv", "/home/ann/venv/bin/python")
+    sentence_models.show_planned(model, sum(sizes), Path(folder), screen, known_models.LANGUAGES, addition)
+    screen.paragraph(sentence_models.installed(model.name, Trial(0.57, 0.18)))
     for each in (
         complete,
         replace(complete, configured=address, model=None, files=[], vectors_bytes=0),
