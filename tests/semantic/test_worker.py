@@ -113,11 +113,17 @@ def test_no_telemetry(place: Place, tmp_path: Path) -> None:
     given = (Local(str(place.folder)), Texts(1, TEXTS), Query(1, 1, "time", 2))
     lines = b"".join(payload.encode_bytes(each) + b"\n" for each in given)
     variables["HOME"] = str(home)
-    ended = subprocess.run(
-        command(place.file), input=lines, capture_output=True, timeout=60, check=False, env=variables
-    )
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    assert payload.typed(ended.stdout, Compared).number == 1
+    with subprocess.Popen(
+        command(place.file), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(lines)
+        running.stdin.flush()
+        answer = running.stdout.readline()  # before the end of stdin, after which the process has only some seconds
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (0, b"")
+    assert payload.typed(answer, Compared).number == 1
     assert list(home.rglob("*")) == []
 
 
