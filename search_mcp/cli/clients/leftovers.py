@@ -7,6 +7,7 @@ not known here, and stay.
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -56,14 +57,15 @@ def remove(options: Options) -> None:
             raise Problem(
                 f"{exc.filename or each} cannot be removed ({exc.strerror})", "run the same command again"
             ) from exc
+    with suppress(OSError):  # others have files in it, or it was never made
+        (Path.home() / _COMPLETIONS[0]).parent.rmdir()
 
 
 def _forget_completion(home: Path) -> None:
     """Remove the line of the completion from the file that bash reads at its start."""
     file = home / ".bashrc"
     before = storage.read(file) or b""
-    lines = before.splitlines(keepends=True)
-    kept = [each for each in lines if each.strip() != f"source '{home / _COMPLETIONS[0]}'".encode()]
-    if kept != lines:
-        storage.write(file, before, b"".join(kept))
+    after = before.replace(f"\nsource '{home / _COMPLETIONS[0]}'\n".encode(), b"", 1)  # what typer wrote
+    if after != before:
+        storage.write(file, before, after)
         storage.forget_backups(file)

@@ -47,8 +47,8 @@ def uninstall(
 ) -> int:
     """Remove search-mcp from AI clients, and restore what it replaced."""
     if everything:
-        if clients or all_found or options.as_json:
-            raise Misuse("--everything needs no client and has no JSON", "leave out the other options")
+        if clients or options.as_json:
+            raise Misuse("--everything is of all clients, and has no JSON", "leave out --json and names of clients")
         return _remove_everything(options, is_sure=yes)
     chosen = named(clients or [], all_found)
     with in_turn():
@@ -77,6 +77,8 @@ def _remove_everything(options: Options, *, is_sure: bool) -> int:
         return WRONG
     with in_turn():
         removal = carry_out(plan(CLIENTS))
+    if restored := [each for each in removal.done if each.result != "absent"]:
+        show(restored, removal.troubles, "", options)
     if report(removal.troubles, options):
         raise Problem("search-mcp's own files stay, because a client could not be restored", "repair its file first")
     leftovers.remove(options)

@@ -145,6 +145,8 @@ def _switched(
 def unknown_server(own: Document, name: str) -> Misuse:
     """Build the error about a server that is not in the file."""
     present = own.members((ROOT,))
+    if tools := [f"{each}.{name.removeprefix(f'{each}__')}" for each in present if name.startswith(f"{each}__")]:
+        return Misuse(f"there is no server {name!r}", f"write the tool as {tools[0]}")
     otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {own.source}"
     return Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
 

@@ -34,7 +34,7 @@ def secret(
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
     before, secret = _parted(path[-1], value)
-    moved = stored_secrets.placed(server, path[-1], secret, is_dry_run=options.dry_run)
+    moved = stored_secrets.placed(server, path[-1], secret)
     changed = file.document.put(path, before + moved.placeholder)
     if options.dry_run:
         save(file, changed, options)

@@ -92,11 +92,9 @@ def _folder() -> Path:
     return config_folder() / "secrets"
 
 
-def placed(server: str, name: str, value: str = "", *, is_dry_run: bool = False) -> Secret:
-    """Choose where a secret is stored; a dry run does not open the keyring."""
+def placed(server: str, name: str, value: str = "") -> Secret:
+    """Choose where a secret is stored, which may have the user unlock the keyring."""
     keys = [f"{_folded(server)}{f'-{number}' if number > 1 else ''}/{_folded(name)}" for number in range(1, _MOST)]
-    if is_dry_run:
-        return Secret(name, keys[0], value)
     try:
         return Secret(name, next(key for key in keys if system_keyring.read(SERVICE, key) is None), value)
     except KeyringError as exc:
@@ -111,7 +109,7 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
     Raises:
         Misuse: a secret is missing or empty.
     """
-    secrets = [placed(server, name, is_dry_run=is_dry_run) for name in names]
+    secrets = [placed(server, name) for name in names]
     if is_dry_run or not secrets:
         return secrets
     values = asked(names, screen, secrets[0].place)

@@ -30,10 +30,12 @@ def of_search_mcp(place: Place) -> list[Path]:
 @pytest.mark.skipif(sys.platform == "win32", reason="bash keeps its files elsewhere")
 def test_nothing_is_left(place: Place) -> None:
     file = used(place)
-    ended = place.run("uninstall", "--everything", "--yes")
+    ended = place.run("uninstall", "--everything", "--all-found", "--yes")
     assert ended.code == 0, ended
     assert (file.read_text(), of_search_mcp(place)) == (BEFORE, [])
-    assert (place.folder / ".bashrc").read_text() == "mine\n\n"
+    assert "Claude Code: restored mine" in ended.err
+    assert (place.folder / ".bashrc").read_text() == "mine\n"
+    assert not (place.folder / ".bash_completions").exists()
     assert ended.out.splitlines()[-1].endswith("uninstall search-mcp")
     again = place.run("uninstall", "--everything", "--yes")
     assert (again.code, again.err) == (0, "There is nothing to remove.\n")

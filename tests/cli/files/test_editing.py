@@ -272,6 +272,7 @@ def test_dry_run_shows_what_would_change_without_secrets(place: Place, config: P
 
 MISUSES = [
     (["remove", "flies"], ["there is no server 'flies'", "did you mean files?"]),
+    (["disable", "files__write"], ["there is no server 'files__write'", "write the tool as files.write"]),
     (["enable", "zzz"], ["there is no server 'zzz'", "the servers are files, git"]),
     (["add", "files", "--", "other"], ["the config file already has a server files", "remove it first"]),
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),

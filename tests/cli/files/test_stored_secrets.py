@@ -123,6 +123,8 @@ def _kept(place: Place) -> dict[str, str]:
 
 def test_without_a_keyring_a_secret_is_stored_in_a_private_file(place: Place) -> None:
     _uses(place, "keyring.backends.fail.Keyring")
+    rehearsed = place.run("add", "a", "--secret", "TOKEN", "--dry-run", "--", "x")
+    assert "/secrets/a/TOKEN}" in rehearsed.out
     ended = place.run("add", "a", "--no-start", "--secret", "TOKEN", "--", "x", stdin=VALUE)
     assert ended.code == 0, ended
     assert "which only you can read: this system has no keyring that can be used." in " ".join(ended.err.split())
@@ -150,7 +152,7 @@ def test_a_secret_moves_out_of_the_file(
     place.configure({"one": entry})
     rehearsed = place.run("secret", "one", name, "--dry-run")
     assert (rehearsed.code, ring.exists(), VALUE in rehearsed.out) == (0, False, False)
-    assert "\n+" in rehearsed.out
+    assert key == "headers" or written in rehearsed.out
     ended = place.run("secret", "one", name)
     assert ended.code == 0, ended
     assert written in _entry(place, "one")[key].values()
