@@ -81,5 +81,5 @@ def test_places_of_files_that_variables_change(
 
 
 def test_every_profile_of_a_client_with_a_file_is_known() -> None:
-    without_one = {"canonical", "antigravity", "augment"}
+    without_one = {"canonical", "antigravity", "augment", "librechat", "n8n", "open-webui"}
     assert {*PROFILES} - without_one == {client.name for client in CLIENTS}

@@ -65,7 +65,7 @@ def test_describe_gives_the_reason_why_a_tool_is_left_out(serve: Serve, tmp_path
         run.opens()
         described = check(run, "bank.pay", command="describe")
     assert described.returncode == 1
-    assert "Tool not declared read-only: bank.pay, and the configuration sets" in described.stderr
+    assert "Tool not declared read-only: bank.pay, and no other of server 'bank' may be called" in described.stderr
 
 
 def test_the_shown_definition_is_accepted_and_not_the_one_listed_next(serve: Serve, tmp_path: Path) -> None:
