@@ -14,6 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 KEEP_ALIVE_SECONDS = 75
 """Time that an idle connection stays open; browsers close theirs earlier."""
+HEAD_SECONDS = 10.0
+"""Time in which the head of a request must have arrived, from its first byte on."""
 MOST_CONNECTIONS = 256
 """Connections at a time; a further one ends the oldest, if possible one that has no request."""
 MOST_CLIENT_CONNECTIONS = 4096
@@ -63,10 +65,14 @@ class _Joining:
 
 
 class _Connection(H11Protocol):
-    """One connection. At the limit, a new one ends an old one, so that idle connections keep nobody out."""
+    """One connection. At the limit, a new one ends an old one, so that idle connections keep nobody out.
+
+    The timer by which uvicorn ends idle connections ends those, too, that send nothing at first, or a head too slowly.
+    """
 
     opened = 0.0
     most = MOST_CONNECTIONS
+    _head_ends: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         self.opened = self.loop.time()
@@ -74,6 +80,19 @@ class _Connection(H11Protocol):
         excess = len(self.connections) - self.most
         for each in sorted(self.connections - {self}, key=_usefulness)[:excess] if excess > 0 else ():
             each.transport.abort()
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)  # it stops the timer
+        if _is_busy(self):
+            self._head_ends = None
+        elif self.timeout_keep_alive_task is None:
+            self._head_ends = self._head_ends or self.loop.time() + HEAD_SECONDS
+            self.timeout_keep_alive_task = self.loop.call_at(self._head_ends, self.timeout_keep_alive_handler)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
 
 
 class _ClientConnection(_Connection):
@@ -84,9 +103,12 @@ class _ClientConnection(_Connection):
 
 def _usefulness(connection: Any) -> tuple[bool, float]:
     """Order connections: those without a request come first, then the oldest."""
+    return _is_busy(connection), connection.opened
+
+
+def _is_busy(connection: Any) -> bool:
     cycle = connection.cycle
-    is_busy = cycle is not None and not cycle.response_complete and not connection.transport.is_closing()
-    return is_busy, connection.opened
+    return cycle is not None and not cycle.response_complete and not connection.transport.is_closing()
 
 
 class AsgiHost(uvicorn.Server):

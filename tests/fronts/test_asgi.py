@@ -1,12 +1,14 @@
 """The host of ASGI applications."""
 
 import asyncio
+import contextlib
 import socket
 
 import anyio
 import pytest
 from starlette.types import Send
 
+from search_mcp.fronts import asgi
 from search_mcp.fronts.asgi import AsgiHost, listening_at
 
 
@@ -53,6 +55,39 @@ def test_a_client_that_does_not_read_holds_up_its_response() -> None:
         assert sent < 100
 
     asyncio.run(main())
+
+
+def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request whose head has arrived may take longer."""
+    monkeypatch.setattr(asgi, "HEAD_SECONDS", 0.05)
+    is_late = asyncio.Event()
+
+    async def app(_scope: object, _receive: object, send: Send) -> None:
+        await is_late.wait()
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def main() -> bytes:
+        listening = listening_at("127.0.0.1")
+        async with asyncio.timeout(20), anyio.create_task_group() as tasks:
+            tasks.start_soon(AsgiHost(app).run_on, listening)
+            whole, asking = await asyncio.open_connection(*listening.getsockname())
+            asking.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            half, dripping = await asyncio.open_connection(*listening.getsockname())
+            dripping.write(b"GET / HTTP/1.1\r\n")
+            while not (half.at_eof() or half.exception()):  # a byte does not give it more time
+                dripping.write(b"x")
+                await asyncio.sleep(0.005)  # slowly: a long head would be refused
+            is_late.set()
+            answer = await whole.readuntil(b"\r\n\r\n")
+            for writer in (asking, dripping):
+                writer.close()
+                with contextlib.suppress(ConnectionError):  # it was closed by the host
+                    await writer.wait_closed()
+            tasks.cancel_scope.cancel()
+        return answer
+
+    assert asyncio.run(main()).startswith(b"HTTP/1.1 204 ")
 
 
 def test_an_address_of_another_machine_is_refused() -> None:

@@ -54,9 +54,8 @@ def remove(options: Options) -> None:
         except FileNotFoundError:
             continue  # the engine removed its own
         except OSError as exc:
-            raise Problem(
-                f"{exc.filename or each} cannot be removed ({exc.strerror})", "run the same command again"
-            ) from exc
+            why = f"{exc.filename or each} cannot be removed ({exc.strerror})"
+            raise Problem(why, "run the same command again") from exc
     with suppress(OSError):  # others have files in it, or it was never made
         (Path.home() / _COMPLETIONS[0]).parent.rmdir()
 
