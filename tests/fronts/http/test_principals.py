@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes.run import server
+from processes.run import Json, server
 
 from fronts.http.serving import HttpClient, HttpServer, result, text
 
@@ -19,7 +19,11 @@ SERVERS = {
     "common": server("numbers_calls", share="all"),
     "secret": server("well_behaved", env={"WHO": "${user:WHO}"}),
     "long": server("well_behaved", maxResultCharacters=1000),
+    "asks": server("asks_during_a_call"),
+    "task": server("keeps_a_task"),
 }
+ELICITS: Json = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+ACCEPTED: Json = {"action": "accept", "content": {}}
 
 
 class Team:
@@ -66,6 +70,45 @@ def test_a_shortened_result_of_another_is_not_found(team: Team) -> None:
         assert result(mine).get("isError") is not True
         other = bob.asks("tools/call", name="read_result", arguments={"handle": handle})
         assert result(other)["isError"]
+
+
+def test_a_parked_call_of_another_is_not_found(team: Team) -> None:
+    call: Json = {"name": "asks.ask", "arguments": {}, "_meta": ELICITS}
+    with team.client("anna") as anna, team.client("bob") as bob:
+        parked = result(anna.asks("tools/call", **call))
+        answers = dict.fromkeys(parked["inputRequests"], ACCEPTED)
+        again = {**call, "requestState": parked["requestState"], "inputResponses": answers}
+        assert "requestState is unknown" in bob.asks("tools/call", **again).json()["error"]["message"]
+        assert "accept" in text(anna.asks("tools/call", **again))
+
+
+def test_a_task_of_another_is_not_found(team: Team) -> None:
+    with team.client("anna") as anna, team.client("bob") as bob:
+        for client in (anna, bob):
+            client.opens()
+        task = result(anna.sends("tools/call", name="task.echo", arguments={}, task={"ttl": 60_000}))["task"]["taskId"]
+        for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            error = bob.sends(method, taskId=task).json()["error"]
+            assert (error["code"], error["message"].startswith("Task not found")) == (-32602, True)
+        assert result(anna.sends("tasks/get", taskId=task))["status"] == "working"
+
+
+def test_a_call_and_a_question_of_another_are_neither_ended_nor_answered(team: Team) -> None:
+    with team.client("anna") as anna, team.client("bob") as bob, team.client("anna") as answering:
+        for client in (anna, bob):
+            client.opens(elicitation={})
+        answering.session = anna.session
+        call = anna.request_of("tools/call", {"name": "asks.ask", "arguments": {}})
+        with anna.posting(call) as messages:
+            question = next(each for each in messages if each.get("method") == "elicitation/create")
+            bob.posts({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call["id"]}})
+            bob.posts({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})
+            with bob.listening(last_event=question["event_id"]) as resumed:  # nothing of Anna's comes here
+                bob.session, before = {}, bob.session
+                assert bob.delete(bob.address, headers=before).status_code in (200, 204)
+                assert list(resumed) == []
+            answering.posts({"jsonrpc": "2.0", "id": question["id"], "result": ACCEPTED})
+            assert "accept" in next(messages)["result"]["content"][0]["text"]
 
 
 def test_servers_are_not_shared_even_if_their_entry_says_so(team: Team) -> None:

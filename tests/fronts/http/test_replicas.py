@@ -1,6 +1,7 @@
 """Two replicas behind a load balancer: which requests reach which one."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 
@@ -24,7 +25,8 @@ def replicas(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Two that run, and also take the access tokens of an issuer."""
     folder = tmp_path_factory.mktemp("replicas")
     with issuing() as issuer:
-        servers = {**PLACE, "asks": server("asks_during_a_call")}
+        long = server("well_behaved", maxResultCharacters=1000)
+        servers = {**PLACE, "asks": server("asks_during_a_call"), "long": long}
         made = Replicas(folder, servers, "--issuer", issuer.url, "--audience", AUDIENCE)
         made.issuer = issuer.url
         with made, balanced(folder, made, request.param):
@@ -94,6 +96,25 @@ def test_a_parked_call_goes_on_over_another_connection(replicas: Replicas, token
         answers = dict.fromkeys(parked["inputRequests"], ACCEPTED)
         again = {**call, "requestState": parked["requestState"], "inputResponses": answers}
         assert "accept" in text(other.asks("tools/call", **again))
+
+
+def test_handles_of_one_replica_are_answered_clearly_at_another(replicas: Replicas, tokens: dict[str, str]) -> None:
+    """They get there if their replica ended."""
+    (other,) = (each for each in replicas.each if each.folder.name == "two")
+    call: Json = {"name": "asks.ask", "arguments": {}, "_meta": ELICITS}
+    with replicas.client(tokens["one"]) as client, other.server.client(tokens["one"]) as stray:
+        parked = result(client.asks("tools/call", **call))
+        long = client.asks("tools/call", name="long.big", arguments={"size": 16_000}).text
+        (handle,) = {*re.findall(r"handle\W+([\w-]{8,})", long)}
+        client.opens()
+        stray.session = client.session
+        assert stray.sends("ping").status_code == 404
+        stray.session = {}
+        again = {**call, "requestState": parked["requestState"], "inputResponses": {}}
+        assert "requestState is unknown" in stray.asks("tools/call", **again).json()["error"]["message"]
+        assert text(stray.asks("tools/call", name="read_result", arguments={"handle": handle})).startswith(
+            "There is no"
+        )
 
 
 @pytest.mark.parametrize("name", ["one", "two"])
