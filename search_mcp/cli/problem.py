@@ -4,6 +4,7 @@ Decides the exit codes: 1 for a problem, 2 for a wrong command line or configura
 """
 
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
@@ -92,7 +93,7 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
         case NeedsUser():
             return Problem(error.sentence, f"run `{error.remedy}`")
         case NotFound() if not isinstance(error, ToolNotUnique):
-            return Problem(error.what, did_you_mean(error.suggestions, "`search-mcp list` shows all tools"))
+            return _of_not_found(error, name, servers)
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
@@ -101,6 +102,15 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
         case BackendToolError(input_schema=dict(schema)):
             return Problem(error.what, f"it takes {signature(name, schema)}")
     return Problem(str(error))
+
+
+def _of_not_found(error: NotFound, name: str, servers: Sequence[ServerConfig]) -> Problem:
+    for each in servers:
+        tool = name.removeprefix(f"{each.name}.")
+        if tool != name and any(fnmatchcase(tool, glob) for glob in each.deny):
+            remedy = f"`{each.command_for('enable', tool=name)}` switches it on"
+            return Problem(f"{name} is switched off in the config file", remedy)
+    return Problem(error.what, did_you_mean(error.suggestions, "`search-mcp list` shows all tools"))
 
 
 def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:

@@ -246,10 +246,10 @@ class ServerConfig(_Discreet, ServerDefaults, frozen=True, kw_only=True):
         """The first part of its tools' names: the `prefix` of its entry, else its name; empty for bare names."""
         return self.name if self.prefix is None else self.prefix
 
-    def command_for(self, *words: str) -> str:
-        """Write a search-mcp command about this server, for a person to copy."""
+    def command_for(self, *words: str, tool: str = "") -> str:
+        """Write a search-mcp command about this server, or its tool of this whole name, for a person to copy."""
         named = ("--config", for_shell(self.file)) if self.file else ()
-        return " ".join(("search-mcp", *words, for_shell(self.name), *named))
+        return " ".join(("search-mcp", *words, for_shell(tool or self.name), *named))
 
     def check(self, *options: str) -> str:
         """Write the command that checks this server, for a person to copy."""

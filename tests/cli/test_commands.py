@@ -461,6 +461,13 @@ def test_a_tool_of_a_server_that_cannot_be_run(configured: Configured, words: li
     assert (ended.code, ended.err) == (1, f"error: MCP server 'far' is disabled, and {why}")
 
 
+@pytest.mark.parametrize("command", ["call", "describe"])
+def test_a_tool_that_is_switched_off(place: Place, command: str) -> None:
+    place.configure({"box": server("toolbox", tools={"deny": ["echo"]})})
+    remedy = "`search-mcp enable box.echo` switches it on"
+    assert is_one_sentence(place.run(command, "box.echo"), 1, "box.echo is switched off in the config file", remedy)
+
+
 def test_call_that_fails_for_a_program(toolbox: Place) -> None:
     ended = toolbox.run("call", "toolbox.fail", "--json")
     assert (ended.code, ended.json["isError"], ended.err) == (1, True, "")
