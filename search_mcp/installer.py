@@ -1,7 +1,7 @@
 """The installation of this search-mcp, and the commands that add optional packages to it, update and remove it.
 
-No command installs search-mcp by its name unless it came from a package index: one may have another project under that
-name.
+No command installs search-mcp by its name unless it came from a package index: elsewhere, that name may be another
+project.
 """
 
 import re
@@ -77,11 +77,9 @@ def update() -> Addition:
 def update_of(prefix: str, interpreter: str, *, is_from_index: bool) -> Addition:
     """Return the command for an environment with this `sys.prefix`; running clients use the old version until then."""
     place, python = _place(prefix), _python(interpreter)
-    remedy = "this updates it, and clients use it once they are restarted"
+    remedy = "this updates search-mcp; restart your clients to use it"
     if _UVX.search(f"{place}/") or _PIPX_RUN.search(place):
-        return Addition(
-            "it is not installed, but started: `uvx --refresh` and `pipx run --no-cache` start the newest", ""
-        )
+        return Addition("nothing is installed: `uvx --refresh` or `pipx run --no-cache` starts the newest version", "")
     if match := _PIPX.search(place):
         return Addition(remedy, f"pipx upgrade {match[1]}")
     if _UV_TOOL.search(place):

@@ -197,9 +197,9 @@ def help_(
         list[str] | None,
         typer.Argument(metavar="[COMMAND]", help="The command to explain.", autocompletion=_command_names),
     ] = None,
-    shows_all: Annotated[bool, typer.Option("--all", help="Show all commands, also those needed rarely.")] = False,
+    shows_all: Annotated[bool, typer.Option("--all", help="Show all commands.")] = False,
 ) -> int:
-    """Show the help, all commands, or the help of one."""
+    """Show the help of search-mcp, or of one command."""
     if not shows_all:
         return main([*(names or []), "--help"])
     options.screen.text(of_group(typer.main.get_command(application()), NAME))

@@ -26,7 +26,7 @@ from search_mcp.model.similar import nearest
 from search_mcp.model.standing import ago
 from search_mcp.times import iso
 
-app = command_group("Make, list and remove the tokens and secrets of clients over HTTP.")
+app = command_group("Create, list and remove the tokens and secrets of clients over HTTP.")
 
 _UNITS = {"h": 3600, "d": 86_400}
 _HEADINGS = ("Name", "Servers", "Shown as", "Secrets", "Expires", "Last used")
@@ -43,10 +43,10 @@ def add(
     ] = False,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", metavar="TIME", help="When it ends, such as 90d or 12h; never by default."),
+        typer.Option("--expires", metavar="TIME", help="Lifetime, such as 90d or 12h; unlimited by default."),
     ] = None,
 ) -> int:
-    """Make a token and show it once; it replaces one of the same name, whose secrets and logins stay."""
+    """Create a token and show it once; it replaces one of the same name, but keeps its secrets and logins."""
     if not NAME.fullmatch(name) or name.startswith(SUBJECT_PREFIX):  # those are of an authorization server
         raise Misuse(f"{name!r} is no name for a token", "use small letters, digits and dashes, such as anna-laptop")
     if options.servers is not None:
@@ -81,7 +81,7 @@ def list_(options: Options) -> int:
 @app.command(cls=Command, epilog="search-mcp token remove anna")
 @takes("debug")
 def remove(options: Options, name: _Name) -> int:
-    """Remove a token, and delete its logins and secrets; its sessions end at once."""
+    """Remove a token with its logins and secrets, and end its sessions at once."""
     store = TokenStore(tokens_folder())
     if not store.remove(name):
         raise _unknown(store, name)
@@ -103,9 +103,9 @@ def secret(
     options: Options,
     name: _Name,
     key: Annotated[str, typer.Argument(metavar="SECRET", help="Capital letters, digits and _.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Delete it.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete the secret.")] = False,
 ) -> int:
-    """Store a secret of a token's user, which is `${user:SECRET}` in an entry; it is asked for, or read from stdin."""
+    """Store a secret of a token, which entries use as `${user:SECRET}`; you type it, or give it on stdin."""
     store = TokenStore(tokens_folder())
     if store.find(name) is None:
         raise _unknown(store, name)

@@ -56,7 +56,7 @@ class First(TyperGroup):
         return _joined(
             f"Usage: {path} COMMAND [OPTIONS] [ARGUMENTS]",
             *("\n".join(each) for each in rows),
-            f"`{path} help --all` shows the rest, `{path} help COMMAND` the options.\n{PAGE}",
+            f"`{path} help --all` shows all commands, `{path} help COMMAND` one.\n{PAGE}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Words of other tools that are no commands here, each with what does it."""
+"""Commands of other tools that search-mcp does not have, each with a sentence about its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -6,7 +6,9 @@ from typing import Final
 from search_mcp import installer
 
 _CHECK: Final = "`search-mcp check` starts the servers and shows their problems"
-_CONFIG: Final = "`search-mcp config path` prints the config file, and `search-mcp ui` edits it in the browser"
+_CONFIG: Final = (
+    "`search-mcp config path` prints the path of the file, and `search-mcp ui` changes servers in the browser"
+)
 _LIST: Final = "`search-mcp list` lists the tools"
 _PAGE: Final = "`search-mcp ui` opens the page"
 _REMOVE: Final = (
@@ -14,11 +16,11 @@ _REMOVE: Final = (
 )
 _SERVERS: Final = "`search-mcp servers` shows the servers, and `search-mcp clients` the clients"
 _RESTART: Final = (
-    "a server is restarted when its entry changes, and on the page of `search-mcp ui`; "
-    "`search-mcp engine stop` ends all that clients share, and their next message starts them again"
+    "`search-mcp ui` restarts a server, as does an edit of its entry; "
+    "`search-mcp engine stop` stops all shared servers, which the next message of a client starts again"
 )
 _INSTEAD: Final[Mapping[str, str]] = {
-    "accept": "`search-mcp check --accept NAME` shows what waits, and accepts it",
+    "accept": "`search-mcp check --accept NAME` shows the changes of a server, and accepts them",
     "config edit": _CONFIG,
     "config show": "`search-mcp config path` prints the path of the file, and `search-mcp servers` shows its servers",
     "config distrust": "`search-mcp config trust --undo` stops using a project's config file",
@@ -31,7 +33,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "login": "`search-mcp auth login NAME` logs in to a server",
     "logout": "`search-mcp auth logout NAME` logs out of a server",
     "ls": _SERVERS,
-    "ps": "`search-mcp engine status` shows what runs for your clients",
+    "ps": "`search-mcp engine status` shows the servers that run for your clients",
     "rename": "write the new name into the config file, whose path `search-mcp config path` prints; to rename a tool, "
     'write "rename": {"OLD": "NEW"} into the entry of its server',
     "restart": _RESTART,
@@ -40,7 +42,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "start": "`search-mcp enable NAME` enables a server, and `search-mcp check NAME` starts it once",
     "stats": "`search-mcp usage` shows the calls, and `search-mcp tokens` the cost of the tools",
     "status": f"`search-mcp servers` shows the servers; {_CHECK}",
-    "stop": "`search-mcp disable NAME` disables a server, and `search-mcp engine stop` ends all that clients share",
+    "stop": "`search-mcp disable NAME` disables a server, and `search-mcp engine stop` stops all shared servers",
     "tools": _LIST,
     "trust": "`search-mcp config trust` trusts a project's config file",
     "validate": "`search-mcp config validate` reports mistakes in the config file",
@@ -50,7 +52,7 @@ _OF_UPDATES: Final = ("update", "upgrade", "self-update")
 
 
 def instead_of(words: Sequence[str]) -> tuple[str, str, str] | None:
-    """Return the word that a command line begins with, what does it, and a command to copy; None for any other."""
+    """Return the unknown command of a command line, its sentence, and a command to copy; None for any other."""
     for word in (" ".join(words[:2]), *words[:1]):
         if word in _INSTEAD:
             return word, _INSTEAD[word], ""

@@ -37,7 +37,7 @@ def ui(
     options: Options,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
 ) -> int:
-    """Open the page with your servers, what waits for you, and your calls."""
+    """Open a page in the browser: servers, pending approvals and calls."""
     config, path = _configuration(options)
     first = {**hello.introduction({"--config": options.config}), "wants": "page", "program": own_program()}
     if config.settings.engine == "own" or not is_supported(sys.platform):

@@ -1,4 +1,4 @@
-"""`clients`: the AI clients on this machine, and what each is shown.
+"""`clients`: the AI clients on this machine, each with its servers and the tokens of its tools.
 
 Nothing is started or written. The page shows the same facts.
 """
@@ -84,7 +84,7 @@ class Found:
 
 @takes("config", "as_json", "debug")
 def clients(options: Options) -> int:
-    """Show which AI clients have search-mcp, and what each is shown."""
+    """Show which AI clients have search-mcp, with the servers and tools of each."""
     loaded, path = options.usable_configuration() or (EMPTY_CONFIG, location.places(None, os.environ)[-1])
     everything = all_found(path)
     if options.as_json:
@@ -157,7 +157,7 @@ def cost_of(config: Path, client: Client) -> Cost:
 def _shown(config: Path, client: Client, chosen: str | None, samples: int) -> tuple[tuple[str, ...], Cost]:
     """Return the servers that a client has, and the tokens from the cached lists, as `tokens` does.
 
-    The more `samples` of searches, the longer it takes, and the better is the cost of one.
+    More `samples` of searches give a better estimate of their cost, and take longer.
 
     Raises:
         ConfigError: the configuration cannot be read, or does not have the chosen servers.

@@ -1,7 +1,6 @@
-"""What search-mcp has written besides the files of AI clients, for `uninstall --everything`.
+"""Files of search-mcp that are not in AI clients, for `uninstall --everything`.
 
-Decides what belongs to it: its own folders, and the completion of shells. Configuration files that `--config` named are
-not known here, and stay.
+Decides which they are: its own folders, and the completion of shells. Configuration files that `--config` named stay.
 """
 
 import os
@@ -56,7 +55,7 @@ def remove(options: Options) -> None:
         except OSError as exc:
             why = f"{exc.filename or each} cannot be removed ({exc.strerror})"
             raise Problem(why, "run the same command again") from exc
-    with suppress(OSError):  # others have files in it, or it was never made
+    with suppress(OSError):  # it has other files, or does not exist
         (Path.home() / _COMPLETIONS[0]).parent.rmdir()
 
 

@@ -40,7 +40,7 @@ def uninstall(
         bool,
         typer.Option(
             "--everything",
-            help="All clients, and then the configuration, logins, logs, records and completion of search-mcp.",
+            help="All clients; then delete search-mcp's configuration, logins, logs, records and completion.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --everything: do not ask.")] = False,
@@ -48,7 +48,7 @@ def uninstall(
     """Remove search-mcp from AI clients, and restore what it replaced."""
     if everything:
         if clients or options.as_json:
-            raise Misuse("--everything is of all clients, and has no JSON", "leave out --json and names of clients")
+            raise Misuse("--everything takes no client and no --json", "leave them out")
         return _remove_everything(options, is_sure=yes)
     chosen = named(clients or [], all_found)
     with in_turn():
@@ -58,13 +58,13 @@ def uninstall(
 
 
 def _remove_everything(options: Options, *, is_sure: bool) -> int:
-    """Show everything of search-mcp, ask, and remove it; its own files stay if a client's file cannot be restored."""
+    """Show what is removed, ask, and remove it; search-mcp's own files stay if a client's file cannot be restored."""
     screen, planned, left = options.screen, plan(CLIENTS), leftovers.present()
     edits = [each for each in planned.done if each.result != "absent"]
     if edits or left:
-        screen.text("Everything of search-mcp on this computer:")
+        screen.text("To remove:")
     for each in edits:
-        screen.paragraph(f"From {each.client.title}: search-mcp, in {each.file.path}")
+        screen.paragraph(f"The entry of {each.client.title}, in {each.file.path}")
         for warning in each.warnings:
             screen.warning(warning)
     for path in left:
@@ -72,7 +72,7 @@ def _remove_everything(options: Options, *, is_sure: bool) -> int:
     if options.dry_run or not (edits or left):
         screen.note("Nothing was removed." if edits or left else "There is nothing to remove.")
         return report(planned.troubles, options)
-    if not screen.agrees("Remove all of this? Your list of servers and your logins are in it.", is_sure=is_sure):
+    if not screen.agrees("Remove all of this, with your list of servers and your logins?", is_sure=is_sure):
         screen.note("Nothing was removed.")
         return WRONG
     with in_turn():
@@ -83,8 +83,8 @@ def _remove_everything(options: Options, *, is_sure: bool) -> int:
         raise Problem("search-mcp's own files stay, because a client could not be restored", "repair its file first")
     leftovers.remove(options)
     if edits:
-        screen.note("Restart these clients: until then, one that runs may start search-mcp again.")
-    screen.text("Everything is removed but the program itself, which this removes:")
+        screen.note("Restart these clients now: until then, they may start search-mcp again.")
+    screen.text("Everything is removed, except the program itself. This removes it:")
     screen.command_line(installer.removal())
     return FINE
 

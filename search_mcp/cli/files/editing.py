@@ -1,4 +1,4 @@
-"""`remove`, `enable`, `disable`: edits of servers, and switches of single tools, in the configuration file.
+"""`remove`, `enable`, `disable`: edits of servers and single tools in the configuration file.
 
 Decides which keys change. A running search-mcp notices the edit by itself.
 """
@@ -85,7 +85,7 @@ def disable_in(options: Options, names: Sequence[str]) -> int:
 
 
 def switch_tool(options: Options, server: str, tool: str, *, is_on: bool) -> int:
-    """Show or hide one tool of a server, by the server's own name for it.
+    """Enable or disable one tool of a server, by the server's own name for it.
 
     Raises:
         Problem: there is no such server, or a pattern in the file hides the tool.
@@ -152,7 +152,7 @@ def unknown_server(own: Document, name: str) -> Misuse:
 
 
 def _own_name(config: Config, server: str, tool: str) -> str:
-    """Return a server's own name for a tool, which may have a new name in the file; if no list is cached, any name is.
+    """Return a server's own name for a tool, which the file may rename. Without a cached list, any name is accepted.
 
     Raises:
         Misuse: the server has no such tool.

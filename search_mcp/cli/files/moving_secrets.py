@@ -1,6 +1,6 @@
-"""`secret`: the value of a variable or a header moves out of the configuration file.
+"""`secret`: moves the value of a variable or a header out of the configuration file, which gets a placeholder.
 
-The file gets a placeholder. Decides what can move: a value that is written in the file as it is.
+Decides which values can move: those without a placeholder.
 """
 
 import json
@@ -28,9 +28,11 @@ def secret(
     server: Annotated[
         str, typer.Argument(metavar="SERVER", help="Name of the server.", autocompletion=completion.server_names)
     ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The variable, or the header of a remote server.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The environment variable, or the header of a remote server.")
+    ],
 ) -> int:
-    """Move a secret out of the config file: to the system's keyring, else to a file that only you can read."""
+    """Move a secret from the config file to the system's keyring, or to a file that only you can read."""
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
     before, secret = _parted(path[-1], value)
@@ -53,7 +55,7 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     """Return the place of a value in the file, and the value.
 
     Raises:
-        Misuse: it is not there, or not as it is.
+        Misuse: it is missing, no string, or has a placeholder.
     """
     if server not in own.members((ROOT,)):
         raise unknown_server(own, server)
@@ -68,9 +70,9 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
         )
     value = own.members(present[key][:-1])[key]
     if not isinstance(value, str) or not value:
-        raise Misuse(f"{name} of {server} is not a text", "write it as one")
+        raise Misuse(f"{name} of {server} is empty, or not a string", "write its value as a string")
     if "${" in value:
-        raise Misuse(f"{name} of {server} is not in the file, but a placeholder", "there is nothing to move")
+        raise Misuse(f"{name} of {server} is a placeholder already", "there is nothing to move")
     return present[key], value
 
 

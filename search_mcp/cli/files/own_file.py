@@ -52,7 +52,7 @@ def own_file(options: Options) -> File:
     """
     path = location.places(options.config, os.environ)[-1]
     if (other := location.unused(options.config, os.environ, path)) is not None:
-        options.screen.note(f"This edits your own file, not {other}, which --config would name.")
+        options.screen.note(f"This edits your own file. To edit {other}, name it with --config.")
     return storage.load(path, "jsonc")
 
 

@@ -1,4 +1,4 @@
-"""The server card of a remote server that is added: what the server says of itself, which is shown and not used.
+"""The server card of a new remote server: its description of itself, which is shown but not used.
 
 > Clients MUST NOT treat Server Card contents as authoritative for security or access-control decisions.
 
@@ -49,7 +49,7 @@ class Card(Struct, frozen=True):
 
 
 def show(name: str, entry: Mapping[str, Any], screen: Terminal) -> None:
-    """Show what a new server says of itself, if it has a card, and which of the headers that it needs are missing."""
+    """Show the card of a new server, if it has one, and the required headers that its entry lacks."""
     card = read(entry)
     if card is None:
         return

@@ -85,7 +85,7 @@ class Secret:
 
 
 _MOST = 1000
-"""Servers of one name whose secrets are told apart."""
+"""Limit of servers with one name that have secrets of their own."""
 
 
 def _folder() -> Path:
@@ -93,7 +93,7 @@ def _folder() -> Path:
 
 
 def placed(server: str, name: str, value: str = "") -> Secret:
-    """Choose where a secret is stored, which may have the user unlock the keyring."""
+    """Choose where a secret is stored; the system may ask the user to unlock the keyring."""
     keys = [f"{_folded(server)}{f'-{number}' if number > 1 else ''}/{_folded(name)}" for number in range(1, _MOST)]
     try:
         return Secret(name, next(key for key in keys if system_keyring.read(SERVICE, key) is None), value)
@@ -117,7 +117,7 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
 
 
 def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
-    """Ask for secrets, without showing them; `where` they are stored is told.
+    """Ask for secrets, without showing them; `where` is the place to name.
 
     Raises:
         Misuse: a secret is missing or empty.

@@ -1,4 +1,4 @@
-"""Switches of single tools: edits of the `tools` of an entry, which has globs for what is shown and hidden. Pure."""
+"""Edits of the globs in `tools` of an entry, so that a single tool is shown or hidden. Pure."""
 
 import re
 from fnmatch import fnmatchcase
@@ -46,7 +46,7 @@ def _without_deny(own: Document, server: str) -> Document:
 
 
 def _filters(own: Document, server: str) -> tuple[list[str], list[str]]:
-    """Return the globs of an entry: those of tools that are shown, empty for all, and of tools that are hidden."""
+    """Return the globs of an entry: those of shown tools (empty for all), and those of hidden tools."""
     tools = own.members((ROOT, server)).get("tools")
     if isinstance(tools, list):
         return tools, []
@@ -59,5 +59,5 @@ def _with_allow(own: Document, server: str, allow: list[str]) -> Document:
 
 
 def literal(tool: str) -> str:
-    """Return the glob that fits one name only."""
+    """Return the glob that matches only this name."""
     return _GLOB.sub(lambda found: f"[{found[0]}]", tool)

@@ -2,8 +2,8 @@
 
 A sentence model makes a vector (a list of numbers) of a text, and similar vectors of texts with similar meanings.
 
-Decides what is shown before a model is installed, and which remedy each failure has; `semantic_status` shows what there
-is. Only `setup` uses the network: it runs the package manager.
+Decides what is shown before a model is installed, and the remedy of each failure; `status` shows the installed
+model. Only `setup` uses the network: it runs the package manager.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ def setup(
         typer.Option(
             "--from",
             metavar="FOLDER",
-            help="Copy the model in this folder (model.onnx, tokenizer.json and perhaps model.json).",
+            help="Copy the model in this folder (model.onnx, tokenizer.json, optionally model.json).",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

@@ -116,14 +116,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The calls to read: those of one client, or of one server; all by default."""
+    """A filter of calls, by client and by server; all calls by default."""
 
     client: str | None = None
     """The name that the client gives itself, or that of its profile."""
     server: str | None = None
 
     def includes(self, call: Row) -> bool:
-        """Return whether a call is one of them."""
+        """Return whether a call passes the filter."""
         _, client, server, tool = call[:4]
         return (self.client is None or client in self._names) and (
             self.server is None or (server or (OURS if tool else UNKNOWN_TOOL)) == self.server
@@ -135,8 +135,8 @@ class Wanted:
         return (self.client or "", *(known.client_names if known is not None else ()))
 
     def __str__(self) -> str:
-        to, of = f" to {self.server}" if self.server else "", f" of {self.client}" if self.client else ""
-        return to + of
+        to, by = f" to {self.server}" if self.server else "", f" by {self.client}" if self.client else ""
+        return to + by
 
 
 ALL: Final = Wanted()

@@ -32,7 +32,7 @@ _USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
 LEAST_DAYS = 7
-"""Days of the record, and without an edit of the config file, before a server is called unused."""
+"""Least age of the record, and of the config file's last edit, for reports of unused servers, in days."""
 HEADINGS = {
     By.TOOL: "Tool",
     By.SERVER: "Server",
@@ -72,14 +72,14 @@ def usage(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="NAME", help="Only calls to this server; search-mcp for its own tools."),
+        typer.Option("--server", metavar="NAME", help="Only calls to this server; `search-mcp` means its own tools."),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Delete the record.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the record of all calls.")] = False,
 ) -> int:
     """Show which tools your AI clients have called.
 
-    The record has the calls of all config files. `--config` only chooses whose enabled servers are compared with it, to
-    name those without a call in the period.
+    The record has the calls of all config files. `--config` only chooses the servers that are reported if they had no
+    call.
 
     `p50` is the median duration of the calls with a result; 95 % of them took `p95` or less.
     """

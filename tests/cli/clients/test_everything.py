@@ -48,7 +48,7 @@ def test_nothing_is_removed_unless_a_person_agrees(place: Place, words: list[str
     ended = place.run("uninstall", "--everything", *words)
     assert ended.code == (0 if words else 2)
     assert str(place.config.parent) in ended.out
-    assert "From Claude Code: search-mcp, in " in ended.out
+    assert "The entry of Claude Code, in " in ended.out
     assert words or "this needs a person" in ended.err
     assert {each: each.read_bytes() for each in before if each.exists()} == before
 

@@ -237,7 +237,7 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
     ended = place.run("add", "--no-start", "one", "--", "x", "--env")
     assert (ended.code, ended.out) == (0, f"one\n  x --env\nAdded one to {place.config}.\n")
     assert ended.err.startswith(
-        f"This edits your own file, not {theirs}, which --config would name.\nNext: search-mcp check"
+        f"This edits your own file. To edit {theirs}, name it with --config.\nNext: search-mcp check"
     )
     assert theirs.read_text() == '{"mcpServers": {"git": {"command": "theirs"}}}'
     ended = place.run("disable", "git", "--config", str(theirs))
@@ -252,7 +252,7 @@ def test_commands_in_the_checkout_edit_the_users_own_file(place: Place) -> None:
     for words in (["add", "one", "--", "x"], ["disable", "one"], ["remove", "one"]):
         ended = checkout.run(*words)
         assert ended.code == 0
-        assert ended.err.startswith(f"This edits your own file, not {shipped}, which --config would name.\n")
+        assert ended.err.startswith(f"This edits your own file. To edit {shipped}, name it with --config.\n")
     assert checkout.run("config", "path").out == f"{shipped}\n"
     (place.folder / "mcp.json").write_text('{"mcpServers": {"two": {"command": "x"}}}')
     ended = checkout.run("import", str(place.folder / "mcp.json"))

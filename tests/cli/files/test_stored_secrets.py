@@ -160,7 +160,7 @@ def test_a_secret_moves_out_of_the_file(
     assert VALUE not in ended.out + ended.err + place.config.read_text()
     assert "warning: backups still have it; delete them once one works: " in ended.err
     again = place.run("secret", "one", name)
-    assert (again.code, "but a placeholder" in again.err) == (2, True)
+    assert (again.code, "is a placeholder already" in again.err) == (2, True)
 
 
 def test_a_moved_secret_reaches_its_server(place: Place) -> None:
@@ -176,7 +176,7 @@ def test_a_moved_secret_reaches_its_server(place: Place) -> None:
     [
         (["two", "A"], "there is no server 'two'"),
         (["one", "TOKE"], "one has no variable or header 'TOKE'; did you mean TOKEN?"),
-        (["one", "EMPTY"], "EMPTY of one is not a text"),
+        (["one", "EMPTY"], "EMPTY of one is empty, or not a string"),
     ],
 )
 def test_what_cannot_move_is_said(place: Place, ring: Path, words: list[str], said: str) -> None:

@@ -181,7 +181,7 @@ def test_the_calls_of_one_client_or_server_are_summed_up(recorded: Place) -> Non
         ("another", "echo"),
     }
     nothing = recorded.run("usage", "--client", "x", "--server", "y").out
-    assert nothing.startswith("No tool call to y of x was recorded in the last 30 days.\n")
+    assert nothing.startswith("No tool call to y by x was recorded in the last 30 days.\n")
 
 
 def test_servers_are_called_unused_once_that_means_something(recorded: Place) -> None:
