@@ -117,11 +117,11 @@ PROFILES: Final = (
     Profile("antigravity", ("antigravity-client",), "__", _UNDERSCORES, 60),
     Profile("augment", ("Augment",), "__", _UNDERSCORES, 60),
     Profile("lm-studio"),  # no known differences
-    # They put a prefix or suffix to a name, and pass it to the model's interface. Those of OpenAI and Anthropic take no
+    # These add a prefix or suffix to a name, and pass it to the API of the model. Those of OpenAI and Anthropic refuse
     # dots (openai/codex#8174, github/copilot-cli#1879). n8n shortens its prefix to 64 characters in all.
     Profile("n8n", ("@n8n/n8n-nodes-langchain.mcpClientTool",), "__", _UNDERSCORES, 64),
     Profile("librechat", ("@librechat/api-client",), "__", _UNDERSCORES, 64 - len(f"_mcp_{REGISTERED_AS}")),
-    # It introduces itself as `mcp`, as every program with the Python SDK does that has no name of its own.
+    # Its client name is `mcp`, the default of the Python SDK, so it cannot be recognised.
     Profile("open-webui", (), "__", _UNDERSCORES, 64 - len(f"{REGISTERED_AS}_")),
 )
 

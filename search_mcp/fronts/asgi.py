@@ -35,8 +35,7 @@ logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
 class _Joining:
     """A transport that sends the head of a response and its body together, if both are written in one step.
 
-    Each time it sends costs more than writing both. No more than two parts are held, so that it tells in time when the
-    other side does not read.
+    One send costs more than both writes. At most two parts are held, so that backpressure is reported in time.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -65,9 +64,9 @@ class _Joining:
 
 
 class _Connection(H11Protocol):
-    """One connection. At the limit, a new one ends an old one, so that idle connections keep nobody out.
+    """One connection. At the limit, a new one ends an old one, so that idle connections do not block new ones.
 
-    The timer by which uvicorn ends idle connections ends those, too, that send nothing at first, or a head too slowly.
+    The timer with which uvicorn closes idle connections also closes those that send no request, or its head too slowly.
     """
 
     opened = 0.0
@@ -83,7 +82,7 @@ class _Connection(H11Protocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)  # it stops the timer
+        super().data_received(data)  # uvicorn stops the timer
         if _is_busy(self):
             self._head_ends = None
         elif self.timeout_keep_alive_task is None:

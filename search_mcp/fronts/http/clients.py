@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 1800.0
 """Time without a request or an open stream after which a client is forgotten, with its servers."""
 LOOK_SECONDS = 30.0
-"""Time between two looks for idle clients, and for edits of the tokens of which the system does not tell."""
+"""Interval of the search for idle clients, and for edits of the tokens that the file watcher missed."""
 MOST_STREAMS = 256
 """Streams of a session that are kept for a client that comes back."""
 MOST_STREAM_BYTES = 4 << 20
@@ -202,7 +202,7 @@ class Clients:
         return client
 
     async def _run(self, client: Client) -> None:
-        logs.REQUEST.set("")  # it goes on after the request that it began with
+        logs.REQUEST.set("")  # this task outlives the request that started it
         try:
             with client.scope:
                 async with client.gateway.running():

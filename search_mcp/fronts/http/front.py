@@ -44,7 +44,7 @@ UNWATCHED_SECONDS = 0.02
 RETRY_MILLISECONDS = 1000
 """Time after which a client comes back to a stream that was closed."""
 MOST_REQUESTS = 256
-"""Requests of one principal that may be open at a time, and as many posts that end or answer one of them."""
+"""Limit of open requests of one principal; as many posts that cancel or answer one of them are allowed besides."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _numbers = itertools.count(1)
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -55,7 +55,7 @@ _STREAM_HEADERS = (
 )
 _FOR_PAGES = (
     ("access-control-allow-methods", "POST, GET, DELETE"),
-    ("access-control-allow-headers", "authorization, *"),  # `*` does not mean that one
+    ("access-control-allow-headers", "authorization, *"),  # `*` does not include `authorization`
     ("access-control-max-age", "7200"),
 )
 ANYBODY = Token("anybody", "")
@@ -84,11 +84,11 @@ class HttpFront:
         self._released = anyio.Event()
         self._hurried = anyio.Event()
         self.is_ending = False
-        """Whether the process ends, and no further client should be sent here."""
+        """Whether the process ends, so that load balancers should send no more clients."""
         self._is_draining = False
 
     async def announce_end(self, seconds: float) -> None:
-        """Take requests for a time in which load balancers learn that the process ends."""
+        """Accept requests until load balancers have noticed that the process ends."""
         self.is_ending = True
         with anyio.move_on_after(seconds):
             await self._hurried.wait()
@@ -135,7 +135,7 @@ class HttpFront:
             await answer(request, self._card(request))
             return
         request.sharing = self._places.sharing(request.headers)
-        if request.sharing and request.method == "OPTIONS":  # a browser asks first, without the token
+        if request.sharing and request.method == "OPTIONS":  # a preflight request of CORS has no token
             await request.respond(200, headers=_FOR_PAGES)
             return
         if self._resource_server is not None and request.path in self._resource_server.resource.paths:

@@ -13,7 +13,7 @@ from search_mcp.fronts.http.requests import HttpRequest, Receive, RefusedError, 
 from search_mcp.fronts.http.server import HttpServer
 
 WATCHED_SECONDS = 15.0
-"""Longest time between two questions of one that watches: Kubernetes asks every 10 seconds, HAProxy every 2."""
+"""Longest interval of readiness probes: Kubernetes has 10 seconds, HAProxy 2."""
 _TEXT = (("content-type", "text/plain; version=0.0.4; charset=utf-8"),)
 
 
@@ -26,7 +26,7 @@ class Health:
 
     @property
     def is_watched(self) -> bool:
-        """Whether readiness was asked for lately, as load balancers do again and again."""
+        """Whether a readiness probe arrived within this interval, as those of load balancers do."""
         return time.monotonic() - self._asked_at < WATCHED_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

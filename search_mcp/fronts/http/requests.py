@@ -25,7 +25,7 @@ BODY_BYTES = 4 << 20
 BODY_SECONDS = 30.0
 """Time in which a body has to arrive."""
 CLOSE = ("connection", "close")
-"""The header of a response after which nothing more of the client is read."""
+"""Header of a response after which the connection is closed."""
 UNREAD_SECONDS = 60.0
 """Time in which a client has to read what is sent, before it counts as gone."""
 
@@ -54,7 +54,7 @@ class HttpRequest:
         self.path: str = scope["path"]
         self._raw, self._receive, self._send = scope["headers"], receive, send
         self.sharing: Sequence[tuple[str, str]] = ()
-        """Headers of the response for the browser of a page."""
+        """CORS headers of the response."""
 
     @cached_property
     def headers(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ class HttpRequest:
 
     @property
     def has_two_lengths(self) -> bool:
-        """Whether a proxy could see another end of the body."""
+        """Whether a proxy could take another length of the body."""
         return "content-length" in self.headers and "transfer-encoding" in self.headers
 
     def accepts(self, kind: str) -> bool:

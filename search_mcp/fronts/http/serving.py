@@ -38,7 +38,7 @@ from search_mcp.wire.structs import Struct, replace
 log = logging.getLogger(__name__)
 
 ANNOUNCED_SECONDS = 5.0
-"""Time after a signal in which requests are taken, for a load balancer that asks for readiness to send no more."""
+"""Time after a signal in which requests are still accepted, until a load balancer has seen that `/readyz` fails."""
 DRAIN_SECONDS = 20.0
 """Longest time in which open requests are answered after a signal."""
 

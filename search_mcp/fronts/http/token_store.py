@@ -64,7 +64,7 @@ class TokenStore:
         return True
 
     def note_use(self, token: Token) -> None:
-        """Record that a token was used now; with it a new subject of an authorization server, to be listed."""
+        """Record that a token was used now; store a new subject of an authorization server, so that it is listed."""
         try:
             if token.subject is not None and not self._path(token.name).exists():
                 self._write(token)
