@@ -113,7 +113,7 @@ def serve(
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="With --http: also answer under this name, such as that of a proxy; repeatable.",
+            help="With --http: also accept this host name, such as that of a proxy; repeatable.",
         ),
     ] = None,
     allow_origin: Annotated[

@@ -61,7 +61,7 @@ class Options:
             subset.OPTION,
             metavar="LIST",
             autocompletion=_complete_selectors,
-            help="Only some servers: names, patterns, tag:NAME, with commas; -NAME leaves one out.",
+            help="Only these servers: names, patterns or tag:NAME, with commas between; -NAME excludes one.",
         ),
     ] = None
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False

@@ -17,7 +17,7 @@ _REMOVE: Final = (
 _SERVERS: Final = "`search-mcp servers` shows the servers, and `search-mcp clients` the clients"
 _RESTART: Final = (
     "`search-mcp ui` restarts a server, as does an edit of its entry; "
-    "`search-mcp engine stop` stops all shared servers, which the next message of a client starts again"
+    "`search-mcp engine stop` stops the engine and its servers until a client sends a message"
 )
 _INSTEAD: Final[Mapping[str, str]] = {
     "accept": "`search-mcp check --accept NAME` shows the changes of a server, and accepts them",
@@ -42,7 +42,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "start": "`search-mcp enable NAME` enables a server, and `search-mcp check NAME` starts it once",
     "stats": "`search-mcp usage` shows the calls, and `search-mcp tokens` the cost of the tools",
     "status": f"`search-mcp servers` shows the servers; {_CHECK}",
-    "stop": "`search-mcp disable NAME` disables a server, and `search-mcp engine stop` stops all shared servers",
+    "stop": "`search-mcp disable NAME` disables a server, `search-mcp engine stop` stops the engine and all servers",
     "tools": _LIST,
     "trust": "`search-mcp config trust` trusts a project's config file",
     "validate": "`search-mcp config validate` reports mistakes in the config file",

@@ -1,4 +1,4 @@
-"""The views of the AI clients: connected now, found on this machine, and what each is shown."""
+"""The views of the AI clients: connected now, found on this machine, and the tools of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

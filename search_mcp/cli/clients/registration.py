@@ -52,8 +52,8 @@ def install(
             subset.OPTION,
             metavar="LIST",
             autocompletion=completion.server_selectors,
-            help="The servers for these clients: names, patterns, tag:NAME, with commas; -NAME leaves one out, '*' "
-            "means all. Without this option, a client keeps those that it has.",
+            help="The servers for these clients: names, patterns or tag:NAME, with commas between; -NAME excludes one, "
+            "'*' means all. Without this option, a client keeps its servers.",
         ),
     ] = None,
 ) -> int:

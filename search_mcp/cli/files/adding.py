@@ -62,9 +62,9 @@ def add(
         typer.Option(
             "--secret",
             metavar="NAME",
-            help="Variable, or header of a remote server, whose value is stored in the system's keyring, or else in a "
-            "file that only you can read; repeatable. The value is asked for, or read from stdin: of several, one in "
-            "each line. `Bearer` is written before a value of Authorization that has no space.",
+            help="Store the value of this variable or header in the system's keyring, or in a file that only you can "
+            "read; repeatable. You type the value, or give it on stdin; of several, one a line. `Bearer` is added to "
+            "an Authorization without a space.",
         ),
     ] = None,
 ) -> int:
