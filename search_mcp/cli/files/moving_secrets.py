@@ -35,8 +35,8 @@ def secret(
     """Move a secret from the config file to the system's keyring, or to a file that only you can read."""
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
-    before, secret = _parted(path[-1], value)
-    moved = stored_secrets.placed(server, path[-1], secret)
+    before, hidden = _parted(path[-1], value)
+    moved = stored_secrets.placed(server, path[-1], hidden)
     changed = file.document.put(path, before + moved.placeholder)
     if options.dry_run:
         save(file, changed, options)
@@ -60,9 +60,8 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     if server not in own.members((ROOT,)):
         raise unknown_server(own, server)
     present = {key: (ROOT, server, place, key) for place in _PLACES for key in own.members((ROOT, server, place))}
-    key = next((each for each in present if each == name), None) or next(
-        (each for each in present if each.lower() == name.lower() and present[each][2] == "headers"), None
-    )
+    headers = (each for each in present if each.lower() == name.lower() and present[each][2] == "headers")
+    key = name if name in present else next(headers, None)
     if key is None:
         otherwise = f"it has {', '.join(present)}" if present else "it has none"
         raise Misuse(
@@ -78,5 +77,5 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
 
 def _parted(name: str, value: str) -> tuple[str, str]:
     """Split a value into what stays in the file, such as `Bearer `, and the secret."""
-    scheme, sign, rest = value.partition(" ")
-    return (f"{scheme} ", rest) if sign and name.lower() == "authorization" else ("", value)
+    scheme, _, rest = value.partition(" ")
+    return (f"{scheme} ", rest) if rest and name.lower() == "authorization" else ("", value)

@@ -6,6 +6,7 @@ servers of the same name never share a secret.
 """
 
 import getpass
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from search_mcp.backends.system_keyring import SERVICE, KeyringError
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import sources
+from search_mcp.config.placeholders import at_home
 from search_mcp.config.sources import MOST_BYTES
 from search_mcp.folders import config_folder
 
@@ -67,10 +69,8 @@ class Secret:
         if self.no_keyring is None:
             system_keyring.store(SERVICE, self.key, self.value)
             return
-        files.make_folder(self.file.parent)
         # Of `${file:}`, one line break at the end is left out.
-        with files.beside(self.file, f"{self.value}\n".encode()) as new:
-            files.take_place(new, self.file)
+        files.write_whole(self.file, f"{self.value}\n".encode(errors="surrogateescape"))
 
     def delete(self) -> str | None:
         """Delete the secret; return why that is impossible."""
@@ -132,8 +132,8 @@ def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
 
 
 def _folded(name: str) -> str:
-    """Return a name without characters that have a meaning in a placeholder."""
-    return re.sub(r"[^\w.-]", "_", name)
+    """Return a name without characters that have a meaning in a placeholder or a path."""
+    return re.sub(r"^\.\.?$|[^\w.-]", "_", name)
 
 
 def _typed(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
@@ -207,5 +207,7 @@ def _stored_in(value: object) -> Iterator[Secret]:
     for kind, argument, _ in sources.in_value(value):
         if kind == "keyring" and (found := sources.keyring_entry(argument))[0] == SERVICE:
             yield Secret("", found[1], "")
-        elif kind == "file" and (path := Path(argument.strip()).expanduser()).is_relative_to(_folder()):
-            yield Secret("", path.relative_to(_folder()).as_posix(), "", "")
+        elif kind == "file":
+            path = Path(os.path.normpath(at_home(argument.strip(), str(Path.home()))))
+            if path.is_relative_to(_folder()):
+                yield Secret("", path.relative_to(_folder()).as_posix(), "", "")

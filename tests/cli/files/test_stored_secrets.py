@@ -134,6 +134,17 @@ def test_without_a_keyring_a_secret_is_stored_in_a_private_file(place: Place) ->
     assert _kept(place) == {}
 
 
+def test_no_name_leads_out_of_the_folder_of_secrets(place: Place) -> None:
+    _uses(place, "keyring.backends.fail.Keyring")
+    elsewhere = {"command": "x", "env": {"A": "${file:~no-such-user/a}"}}
+    place.configure({"..": {"command": "x", "env": {"TOKEN": VALUE}}, "other": elsewhere})
+    assert place.run("secret", "..", "TOKEN").code == 0
+    assert _kept(place) == {"_/TOKEN": f"{VALUE}\n"}
+    ended = place.run("remove", "..")
+    assert ended.code == 0, ended
+    assert _kept(place) == {}
+
+
 MOVES = [
     ({"command": "x", "env": {"A": "b", "TOKEN": VALUE}}, "TOKEN", "env", "${keyring:search-mcp/one/TOKEN}"),
     (
