@@ -63,15 +63,14 @@ def read(entry: Mapping[str, Any]) -> Card | None:
     url = entry.get("url")
     if not isinstance(url, str) or "${" in url or entry.get("type") == "sse":
         return None
-    parts = urlsplit(url)
-    # "The `/server-card` suffix is appended to the server's **streamable-HTTP URL**". Secrets in it are not sent.
-    card_url = parts._replace(
-        netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path}/server-card", query="", fragment=""
-    )
-    # "A client requesting a Server Card SHOULD send `Accept: application/mcp-server-card+json`"
-    request = Request("server card", card_url.geturl(), headers={"accept": "application/mcp-server-card+json"})
     try:
-        response = Fetcher(card_url.geturl(), seconds=CONNECT_SECONDS).fetch(request)
+        parts = urlsplit(url)
+        # "The `/server-card` suffix is appended to the server's **streamable-HTTP URL**". Secrets in it are not sent.
+        host, path = parts.netloc.rpartition("@")[2], f"{parts.path}/server-card"
+        card_url = parts._replace(netloc=host, path=path, query="", fragment="").geturl()
+        # "A client requesting a Server Card SHOULD send `Accept: application/mcp-server-card+json`"
+        request = Request("server card", card_url, headers={"accept": "application/mcp-server-card+json"})
+        response = Fetcher(card_url, seconds=CONNECT_SECONDS).fetch(request)
         card = payload.typed(response.body, Card) if response.status == 200 else None
     except (AuthError, ValueError):
         return None
@@ -79,7 +78,7 @@ def read(entry: Mapping[str, Any]) -> Card | None:
 
 
 def _missing(card: Card, entry: Mapping[str, Any]) -> Iterator[str]:
-    present = {each.lower() for each in entry.get("headers") or ()}
+    present = {f"{each}".lower() for each in entry.get("headers") or ()}
     headers = next((remote.headers for remote in card.remotes if remote.url == entry["url"]), ())
     for header in headers[:8]:
         if header.is_required and header.name.lower() not in present and _HEADER.fullmatch(header.name):

@@ -102,7 +102,7 @@ def test_secrets_of_an_address_are_not_sent(web: FileServer, capsys: pytest.Capt
     assert [path for path, _ in web.requests] == ["mcp/server-card"]
 
 
-@pytest.mark.parametrize("more", [{"url": "https://${HOST}/mcp"}, {"type": "sse"}])
+@pytest.mark.parametrize("more", [{"url": "https://${HOST}/mcp"}, {"type": "sse"}, {"url": "http://[::1"}])
 def test_servers_whose_card_is_not_read(
     web: FileServer, capsys: pytest.CaptureFixture[str], more: dict[str, str]
 ) -> None:
