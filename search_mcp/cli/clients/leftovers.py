@@ -36,7 +36,7 @@ def remove(options: Options) -> None:
     """Stop the engines, then remove the secrets in the keyring, the folders and the files.
 
     Raises:
-        Problem: something cannot be removed.
+        Problem: something cannot be removed, or is there again.
         ConfigError: the file that bash reads at its start cannot be read or written.
     """
     left = present()
@@ -49,12 +49,16 @@ def remove(options: Options) -> None:
     _forget_completion(Path.home())
     for each in left:
         try:
+            if each.is_symlink():
+                options.screen.warning(f"{each} was a link; what it leads to stays: {each.resolve()}")
             shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink(missing_ok=True)
         except FileNotFoundError:
-            continue  # the engine removed its own
+            continue  # the engine removes its own
         except OSError as exc:
             why = f"{exc.filename or each} cannot be removed ({exc.strerror})"
             raise Problem(why, "run the same command again") from exc
+    if again := present():
+        raise Problem(f"{again[0]} was written to meanwhile", "run the same command again")
     with suppress(OSError):  # it has other files, or does not exist
         (Path.home() / _COMPLETIONS[0]).parent.rmdir()
 

@@ -41,6 +41,16 @@ def test_nothing_is_left(place: Place) -> None:
     assert (again.code, again.err) == (0, "There is nothing to remove.\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="only administrators may make links")
+def test_a_folder_behind_a_link_stays_and_is_named(place: Place) -> None:
+    place.configure({})
+    elsewhere = place.config.parent.rename(place.folder / "elsewhere")
+    place.config.parent.symlink_to(elsewhere)
+    ended = place.run("uninstall", "--everything", "--yes")
+    assert (ended.code, of_search_mcp(place), [*elsewhere.iterdir()] != []) == (0, [], True)
+    assert f"what it leads to stays: {elsewhere}" in " ".join(ended.err.split())
+
+
 @pytest.mark.parametrize("words", [["--dry-run"], []])
 def test_nothing_is_removed_unless_a_person_agrees(place: Place, words: list[str]) -> None:
     used(place)
