@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, requires
+from importlib.util import find_spec
 from typing import NamedTuple
 
 NAME = "search-mcp"
@@ -43,11 +44,14 @@ def add(extra: str, names: Sequence[str] = ()) -> Addition:
     """Return the command that adds the packages of an extra to this environment; with `names`, only those."""
     packages = _packages(extra)
     wanted = [each for each in packages if _NAME_END.split(each)[0] in names]
-    return command(extra, wanted or packages, sys.prefix, sys.executable)
+    return command(extra, wanted or packages, sys.prefix, sys.executable, has_pip=find_spec("pip") is not None)
 
 
-def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) -> Addition:
-    """Return the command for an environment with this `sys.prefix`; `packages` are those of the extra."""
+def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str, *, has_pip: bool = True) -> Addition:
+    """Return the command for an environment with this `sys.prefix`; `packages` are those of the extra.
+
+    Environments that uv makes have no pip.
+    """
     place, python = _place(prefix), _python(interpreter)
     quoted = " ".join(f'"{each}"' if re.search(r"[^\w.-]", each) else each for each in packages)
     if _UVX.search(f"{place}/"):
@@ -56,7 +60,7 @@ def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) 
         return Addition(_STARTS, f'pipx run --spec "PATH[{extra}]" {NAME}')
     if match := _PIPX.search(place):
         return Addition(_INSTALLS, f"pipx inject {match[1]} {quoted}")
-    if _UV_TOOL.search(place):
+    if _UV_TOOL.search(place) or not has_pip:
         return Addition(_INSTALLS, f"uv pip install --python {python} {quoted}")
     return Addition(_INSTALLS, f"{python} -m pip install {quoted}")
 

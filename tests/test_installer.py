@@ -50,6 +50,11 @@ def test_only_a_path_with_spaces_is_quoted(interpreter: str, word: str) -> None:
     assert str(found) == f'this installs what is missing: {word} -m pip install "mcp<3,>=2.3" mcp-server-git'
 
 
+def test_an_environment_without_pip_was_made_by_uv() -> None:
+    found = installer.command("demo", ["x"], "/opt/x/.venv", "/a/python", has_pip=False)
+    assert found.command == "uv pip install --python /a/python x"
+
+
 def test_the_packages_are_those_of_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/home/ada/.local/share/pipx/venvs/search-mcp")
     words = installer.add("tokens").command.split()
