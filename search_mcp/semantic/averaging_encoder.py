@@ -54,14 +54,14 @@ class AveragingEncoder(ModelEncoder):
                 self._table = numpy.empty((rows * parts, width), numpy.uint8)
                 for part in range(parts):
                     self._table[part::parts] = weights[f"q{part + 1}"]
+            self._projected = [
+                numpy.concatenate([self._weights[f"{name}{size}"] for size, _ in _WINDOWS], axis=-1)
+                for name in ("proj", "proj_b", "ln_g", "ln_b")
+            ]
         except ImportError as exc:
             raise ModelError(f"a library for sentence models is missing: {exc}") from exc
         except Exception as exc:  # numpy raises the errors of zip files, too
             raise ModelError(f"the model in {folder} cannot be loaded: {exc}") from exc
-        self._projected = [
-            numpy.concatenate([self._weights[f"{name}{size}"] for size, _ in _WINDOWS], axis=-1)
-            for name in ("proj", "proj_b", "ln_g", "ln_b")
-        ]
 
     def query(self, text: str) -> Any:
         """Return the vector of a query."""
@@ -79,7 +79,7 @@ class AveragingEncoder(ModelEncoder):
     def _encode(self, texts: Sequence[str]) -> Any:
         """Return the vectors of texts. Their tokens are rows of one matrix, with a gap after each text."""
         numpy, weights = self._numpy, self._weights
-        tokens = [self._pieces.tokens(text) for text in texts]
+        tokens = [self._pieces.tokens(text)[: self._model.most_tokens] for text in texts]
         lengths = numpy.array([len(each) for each in tokens])
         starts = numpy.cumsum([0, *(lengths[:-1] + _GAP)])
         flat = numpy.array([token for each in tokens for token in (*each, *[0] * _GAP)])

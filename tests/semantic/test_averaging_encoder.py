@@ -57,6 +57,11 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it(encoder: AveragingEncod
     assert numpy.allclose(numpy.linalg.norm(together, axis=1), 1.0, atol=1e-5)
 
 
+def test_of_a_long_text_the_beginning_is_read(encoder: AveragingEncoder) -> None:
+    vectors = [encoder.query("time " * 700 + end) for end in ("", "database " * 700)]
+    assert numpy.allclose(*vectors, atol=1e-5)
+
+
 def test_the_first_sentence_counts_as_much_as_the_whole(encoder: AveragingEncoder) -> None:
     about = "Rename a branch. " + "The default is main, and the limit is 40 requests in an hour. " * 5
     query = encoder.query("rename a branch")
