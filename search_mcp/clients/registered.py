@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from search_mcp.clients import found, installation, storage
@@ -17,10 +17,10 @@ def this_machine() -> Machine:
     return Machine(sys.platform, str(Path.home()), os.environ)
 
 
-def registered(config: Path) -> Iterator[tuple[Client, Document]]:
+def registered(config: Path, clients: Sequence[Client] = CLIENTS) -> Iterator[tuple[Client, Document]]:
     """Yield the clients whose files start search-mcp with a configuration; files that cannot be read are left out."""
     machine = this_machine()
-    for client in CLIENTS:
+    for client in clients:
         for path in found.files(client, machine):
             with contextlib.suppress(ConfigError):
                 document = storage.load(path, client.format).document
@@ -30,5 +30,5 @@ def registered(config: Path) -> Iterator[tuple[Client, Document]]:
 
 def stored_subset(name: str, config: Path) -> str | None:
     """Return the value of `--servers` with which a client starts search-mcp; None if it has all servers."""
-    chosen = (installation.chosen_servers(file, client) for client, file in registered(config) if client.name == name)
-    return next(filter(None, chosen), None)
+    entries = registered(config, [each for each in CLIENTS if each.name == name])
+    return next(filter(None, (installation.chosen_servers(file, client) for client, file in entries)), None)
