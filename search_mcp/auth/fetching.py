@@ -45,8 +45,8 @@ class Fetcher:
         # a server on the Internet would otherwise be taken for one of the user's network, whose addresses it may name.
         self._addresses = _addresses_of_server(self._host)
         self.reach = _reach_of_server(self._host, self._addresses)
-        self._seconds = seconds
         self._ends = time.monotonic() + seconds
+        self._too_slow = f"all answers together take longer than {seconds:g} s"
         self._ca_file = ca_file
         self._contexts: dict[str, ssl.SSLContext] = {}
 
@@ -95,14 +95,14 @@ class Fetcher:
     def _send(self, request: Request, url: str, extensions: dict[str, str], proxy: str | None) -> Response:
         left = self._ends - time.monotonic()
         if left <= 0:
-            return Response(failure=f"all answers together take longer than {self._seconds:g} s")
+            return Response(failure=self._too_slow)
         verify = self._certificates(urlsplit(url).scheme)
         try:
             client = httpx2.AsyncClient(verify=verify, trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
             # In an event loop, a limit of time also ends a request whose answer arrives byte by byte.
             return anyio.run(_exchanged, client, request, url, extensions, left)
         except TimeoutError:
-            return Response(failure=f"all answers together take longer than {self._seconds:g} s")
+            return Response(failure=self._too_slow)
         except (*FAILURES, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
             return Response(failure=why(exc, request.url))
