@@ -15,12 +15,13 @@ from search_mcp.auth.errors import AuthError
 from search_mcp.auth.fetching import Fetcher
 from search_mcp.auth.steps import Request
 from search_mcp.cli.terminal import Terminal
+from search_mcp.fronts.http.server_card import MEDIA_TYPE, SUFFIX
 from search_mcp.http.failures import CONNECT_SECONDS
 from search_mcp.model.visible import one_line
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, field
 
-LONGEST = 100
+_LONGEST = 100
 """Characters of a title or a description: "@maxLength 100"."""
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -66,15 +67,15 @@ def read(entry: Mapping[str, Any]) -> Card | None:
     try:
         parts = urlsplit(url)
         # "The `/server-card` suffix is appended to the server's **streamable-HTTP URL**". Secrets in it are not sent.
-        host, path = parts.netloc.rpartition("@")[2], f"{parts.path}/server-card"
+        host, path = parts.netloc.rpartition("@")[2], parts.path + SUFFIX
         card_url = parts._replace(netloc=host, path=path, query="", fragment="").geturl()
         # "A client requesting a Server Card SHOULD send `Accept: application/mcp-server-card+json`"
-        request = Request("server card", card_url, headers={"accept": "application/mcp-server-card+json"})
+        request = Request("server card", card_url, headers={"accept": MEDIA_TYPE})
         response = Fetcher(card_url, seconds=CONNECT_SECONDS).fetch(request)
         card = payload.typed(response.body, Card) if response.status == 200 else None
     except (AuthError, ValueError):
         return None
-    return card if card is not None and 0 < len(card.description) <= LONGEST >= len(card.title) else None
+    return card if card is not None and 0 < len(card.description) <= _LONGEST >= len(card.title) else None
 
 
 def _missing(card: Card, entry: Mapping[str, Any]) -> Iterator[str]:
@@ -86,4 +87,4 @@ def _missing(card: Card, entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    return one_line(text)[:LONGEST]
+    return one_line(text)[:_LONGEST]
