@@ -93,13 +93,8 @@ def update_of(prefix: str, interpreter: str, *, is_from_index: bool) -> Addition
     return Addition(f"in the folder of its repository, after `git pull`, {remedy}", f"{python} -m pip install .")
 
 
-def removal() -> str:
-    """Return the command that removes this search-mcp."""
-    return removal_of(sys.prefix, sys.executable)
-
-
-def removal_of(prefix: str, interpreter: str) -> str:
-    """Return the command for an environment with this `sys.prefix`."""
+def removal(prefix: str = sys.prefix, interpreter: str = sys.executable) -> str:
+    """Return the command that removes this search-mcp, or that of an environment with this `sys.prefix`."""
     place = _place(prefix)
     if match := _PIPX.search(place):
         return f"pipx uninstall {match[1]}"

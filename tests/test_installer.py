@@ -83,4 +83,4 @@ def test_an_update_and_a_removal_use_the_installer_in_use(
     prefix: str, is_from_index: bool, update: str, removal: str
 ) -> None:
     assert installer.update_of(prefix, "/a/python", is_from_index=is_from_index).command == update
-    assert installer.removal_of(prefix, "/a/python") == removal
+    assert installer.removal(prefix, "/a/python") == removal
