@@ -109,9 +109,8 @@ def _show(everything: Sequence[Found], config: Config, screen: Terminal) -> None
         if each.subset is not None:
             screen.paragraph(f"{each.client.title}: {OPTION} {for_shell(each.subset)}: {enumerated(each.servers)}.")
         if each.is_registered and each.others:
-            move = (
-                f"`search-mcp install {each.client.name} --replace` moves {'it' if len(each.others) == 1 else 'them'}"
-            )
+            they = "it" if len(each.others) == 1 else "them"
+            move = f"`search-mcp install {each.client.name} --replace` moves {they}"
             starts = f"starts {counted(len(each.others), 'other server')} itself: {', '.join(each.others)}"
             screen.paragraph(f"{each.client.title} {starts}; {move} to search-mcp.")
     if any(each.is_registered for each in everything):

@@ -198,8 +198,8 @@ def as_json(
     days: int,
     path: Path,
     config: Config | None,
-    long_results: Sequence[str] = (),
-    unused: Sequence[str] = (),
+    long_results: Sequence[str],
+    unused: Sequence[str],
 ) -> dict[str, Any]:
     """Return the report for scripts."""
     return {
