@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from search_mcp.model.names import State
 from search_mcp.model.standing import NOT_STARTED, OFF
 
-_WORDS = (State.READY, State.REMEMBERED, NOT_STARTED, State.HELD, State.NEEDS_LOGIN, State.FAILED, OFF)
+_WORDS = (State.READY, State.KNOWN, NOT_STARTED, State.HELD, State.NEEDS_LOGIN, State.FAILED, OFF)
 MOST_NAMED = 4
 """Number of names in a sentence; further ones are counted."""
 _SMALL_BYTES = 100_000

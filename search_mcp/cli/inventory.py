@@ -82,7 +82,7 @@ def _look(
     def cached(session: Session) -> tuple[list[Status], _Answer | None]:
         statuses = session.statuses()
         states = {status.state for status in statuses}
-        return statuses, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
+        return statuses, at(session) if State.KNOWN in states or State.UNKNOWN not in states else None
 
     statuses, found = read_cache(config, options.profile, cached, prepare)
     if found is not None:

@@ -152,7 +152,7 @@ class Session:
         if status.reason is not None:
             return replace(status, state=State.FAILED)
         if status.state is State.STOPPED and self.has_listed(status.server):
-            return replace(status, state=State.REMEMBERED)
+            return replace(status, state=State.KNOWN)
         if self._is_settled:
             return replace(
                 status, state=State.FAILED, reason='it did not answer in time; raise its "startTimeoutSeconds"'

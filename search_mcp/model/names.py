@@ -40,7 +40,7 @@ class State(enum.StrEnum):
     """It is switched off in the configuration."""
     HELD = "held"
     """It is not started until the user accepts its command."""
-    REMEMBERED = "known"
+    KNOWN = "known"
     """It does not run, and its lists are cached; for commands."""
     UNKNOWN = "unknown"
     """It does not run, and its lists are not cached; for commands."""

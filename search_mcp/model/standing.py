@@ -76,7 +76,7 @@ def _word(status: Status) -> str:
         return State.NEEDS_LOGIN.value
     if status.reason is not None:
         return State.FAILED.value
-    return NOT_STARTED if status.capabilities is None else State.REMEMBERED.value
+    return NOT_STARTED if status.capabilities is None else State.KNOWN.value
 
 
 def _reason(status: Status) -> tuple[str, str]:

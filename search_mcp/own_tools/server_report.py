@@ -52,7 +52,7 @@ class ServerReport:
             state["lastError"] = status.reason
         if status.remedy and status.state is not State.DISABLED:  # the user wants it to be off
             state["remedy"] = ask_user(status.remedy)
-        if standing_of(status).word in (NOT_STARTED, State.REMEMBERED):
+        if standing_of(status).word in (NOT_STARTED, State.KNOWN):
             state["note"] = "a call starts it"
         if status.state is not State.READY and status.since is not None:
             state["since"] = iso(status.since)

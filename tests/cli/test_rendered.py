@@ -242,7 +242,7 @@ def _known(name: str, state: State, runs: str, reason: str | None = None, **more
 
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = [
-        _known("time", State.REMEMBERED, "uvx mcp-server-time --local-timezone Europe/Berlin", tools=2, left_out=1),
+        _known("time", State.KNOWN, "uvx mcp-server-time --local-timezone Europe/Berlin", tools=2, left_out=1),
         _known("filesystem", State.UNKNOWN, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"),
         _known("linear", State.FAILED, "npx", "a reason that is longer than the column it stands in at eighty"),
         _known("old", State.DISABLED, "docker run -i --rm old", "it is disabled in the configuration"),

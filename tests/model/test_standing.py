@@ -19,7 +19,7 @@ WORDS = [
     (Status("x", State.STOPPED), "not started"),
     (Status("x", State.UNKNOWN), "not started"),
     (Status("x", State.STOPPED, capabilities=CAPABILITIES), "known"),
-    (Status("x", State.REMEMBERED), "known"),
+    (Status("x", State.KNOWN), "known"),
     (Status("x", State.STOPPED, "it exited", capabilities=CAPABILITIES), "failed"),
     (Status("x", State.STOPPED, lacked_login=True, remedy=LOGIN), "needs a login"),
 ]

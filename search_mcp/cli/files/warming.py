@@ -87,7 +87,7 @@ async def _settle(session: Session, screen: Terminal) -> None:
 
 def _report(session: Session, screen: Terminal) -> bool:
     statuses = session.statuses()
-    ready = [each for each in statuses if each.state is State.REMEMBERED]
+    ready = [each for each in statuses if each.state is State.KNOWN]
     if ready:
         used = [each for each in statuses if each.state is not State.DISABLED]
         of = f" of {counted(len(ready), 'server')}" if len(used) > 1 else ""

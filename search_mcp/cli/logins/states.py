@@ -122,7 +122,7 @@ def _without_login(server: ServerConfig, cached: Status) -> LoginState:
         return LoginState(server, HELD, str(server.held))
     if cached.lacked_login:
         return LoginState(server, NEEDED)
-    if cached.state is State.REMEMBERED:
+    if cached.state is State.KNOWN:
         return LoginState(server, NONE, NEEDED_NONE)
     return LoginState(server, NONE, "not known whether it needs one")
 

@@ -102,7 +102,7 @@ def count(session: Session, tokenizer: Tokenizer, samples: int = SAMPLES) -> Cos
         by_mode = {mode: _count(tokenizer, [each for item in items for each in listed(item, mode)]) for mode in MODES}
         return ServerCost(server, len(items), by_mode)
 
-    servers = [cost(status.server) for status in session.statuses() if status.state in (State.READY, State.REMEMBERED)]
+    servers = [cost(status.server) for status in session.statuses() if status.state in (State.READY, State.KNOWN)]
     profile = session.audience.profile
     is_whole = profile.reads_later_lists is not False
 
