@@ -58,8 +58,8 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it(encoder: AveragingEncod
 
 
 def test_of_a_long_text_the_beginning_is_read(encoder: AveragingEncoder) -> None:
-    vectors = [encoder.query("time " * 700 + end) for end in ("", "database " * 700)]
-    assert numpy.allclose(*vectors, atol=1e-5)
+    one, other = (encoder.query("time " * 700 + end) for end in ("", "database " * 700))
+    assert numpy.allclose(one, other, atol=1e-5)
 
 
 def test_the_first_sentence_counts_as_much_as_the_whole(encoder: AveragingEncoder) -> None:
