@@ -46,11 +46,17 @@ def _without_deny(own: Document, server: str) -> Document:
 
 
 def _filters(own: Document, server: str) -> tuple[list[str], list[str]]:
-    """Return the globs of an entry: those of shown tools (empty for all), and those of hidden tools."""
+    """Return the globs of an entry: those of shown tools (empty for all), and those of hidden tools.
+
+    Raises:
+        Problem: they are not lists of text.
+    """
     tools = own.members((ROOT, server)).get("tools")
-    if isinstance(tools, list):
-        return tools, []
-    return (list(tools.get("allow") or ()), list(tools.get("deny") or ())) if isinstance(tools, dict) else ([], [])
+    by_key = {"allow": tools} if isinstance(tools, list) else own.members((ROOT, server, "tools"))
+    found = [by_key.get(key) or [] for key in ("allow", "deny")]
+    if not all(isinstance(globs, list) and all(isinstance(each, str) for each in globs) for globs in found):
+        raise Problem(f'"tools" of {server} cannot be edited', "`search-mcp config validate` shows its fault")
+    return found[0], found[1]
 
 
 def _with_allow(own: Document, server: str, allow: list[str]) -> Document:

@@ -57,6 +57,12 @@ def test_a_tool_is_shown(tmp_path: Path, before: Any, tool: str, after: Any) -> 
     assert switched(tmp_path / "servers.json", before, tool, is_on=True) == after
 
 
+@pytest.mark.parametrize("tools", [{"allow": "read_*"}, {"deny": [1]}])
+def test_faulty_filters_are_left_to_the_user(tmp_path: Path, tools: Any) -> None:
+    with pytest.raises(Problem, match='"tools" of one cannot be edited'):
+        switched(tmp_path / "servers.json", tools, "a", is_on=False)
+
+
 def test_a_pattern_that_hides_several_tools_is_left_to_the_user(tmp_path: Path) -> None:
     with pytest.raises(Problem, match=r"the pattern 'delete_\*' in \"deny\" of one hides delete_all"):
         switched(tmp_path / "servers.json", {"deny": ["delete_*"]}, "delete_all", is_on=True)
