@@ -27,7 +27,7 @@ LONGER = {
 }
 """Modules that may be longer, each with its own limit."""
 MOST_LINES = {
-    "root": 925,  # updates and removal of the installation
+    "root": 923,  # updates and removal of the installation
     "wire": 1_550,
     "model": 1_210,
     "config": 3_700,
@@ -45,8 +45,8 @@ MOST_LINES = {
     "gateway": 2_850,  # addresses that wait for the page
     "fronts": 2_890,  # the front over HTTP: three quarters, with pages of other sites, access tokens and a server card
     "engine": 2_180,  # a request for the page
-    "clients": 2_680,
-    "cli": 11_395,  # what the page shows before it is written; tools and clients for both; secrets; full removal
+    "clients": 2_671,
+    "cli": 11_398,  # what the page shows before it is written; tools and clients for both; secrets; full removal
     "page": 3_200,
 }
 """Lines of each room, in the order of the layers."""
