@@ -3,7 +3,7 @@
     python benchmarks/run.py                                    every measure of every subject
     python benchmarks/run.py --short                            fewer turns, backends and sizes
     python benchmarks/run.py --subjects floor,search-mcp --measures start,small-call
-    python benchmarks/run.py --json FILE --plot FILE            the raw numbers, and charts of them
+    python benchmarks/run.py --json FILE                        the raw numbers
 
 A cell is the median of the turns, with its ratios to `direct` and `floor` in brackets. README.md describes the
 subjects and the measures.
@@ -18,8 +18,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import calls
@@ -131,7 +129,6 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, metavar="N", help="how often each subject is measured")
     parser.add_argument("--short", action="store_true", help="measure less")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw numbers")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them; needs matplotlib")
     return parser
 
 
@@ -146,8 +143,6 @@ def _names(known: Mapping[str, object]) -> Callable[[str], list[str]]:
 
 def run(subjects: Sequence[Subject], options: argparse.Namespace, references: Sequence[str]) -> int:
     """Measure and print according to the options; return the exit code."""
-    if options.plot and find_spec("matplotlib") is None:
-        sys.exit("--plot needs matplotlib: pip install '.[bench]'")
     extent = SHORT if options.short else FULL
     if options.turns:
         extent = dataclasses.replace(extent, turns=options.turns)
@@ -158,8 +153,6 @@ def run(subjects: Sequence[Subject], options: argparse.Namespace, references: Se
         print(f"\n! {failure}")
     if options.json:
         options.json.write_text(report.json(about()), "utf-8")
-    if options.plot:
-        import_module("picture").draw(report, options.plot)
     return 1 if failures else 0
 
 

@@ -1,7 +1,6 @@
 """Output files, checked before any work is done, and written afterwards."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from search_mcp.cli.problem import Misuse, Problem
@@ -15,17 +14,6 @@ def check(path: Path) -> None:
     """
     if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise Misuse(f"{path} cannot be written", "choose a file in an existing folder that you may write to")
-
-
-def check_suffix(path: Path, formats: Sequence[str]) -> None:
-    """Check that a file can be written, and that its name ends as that of one of these formats.
-
-    Raises:
-        Misuse: it does not, or cannot be written.
-    """
-    if path.suffix.lower() not in formats:
-        raise Misuse(f"{path} does not end with {' or '.join(formats)}", "choose such a name")
-    check(path)
 
 
 def write(path: Path, data: bytes) -> None:

@@ -58,7 +58,6 @@ def test_help_and_version(place: Place) -> None:
         (["call", "toolbox.echo", "text"], ["'text' is not an argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
         (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
-        (["tokens", "--plot", "x.gif"], ["x.gif does not end with .png or .svg"]),
         (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),

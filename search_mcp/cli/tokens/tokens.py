@@ -1,33 +1,21 @@
 """`tokens`: the screen with the cost of the tools, and the savings by search."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from search_mcp.catalog.profiles import Listing
 from search_mcp.cli import inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.tokens import cost, plot, tokenizer
+from search_mcp.cli.tokens import cost, tokenizer
 from search_mcp.cli.tokens.cost import MODES, SESSIONS, ByMode, Cost
 
 
 @takes("config", "client", "servers", "refresh", "as_json", "debug")
-def tokens(
-    options: Options,
-    picture: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw a chart into this PNG or SVG file.")
-    ] = None,
-) -> int:
+def tokens(options: Options) -> int:
     """Show how many tokens the tools cost in a model's context.
 
     Tokens are counted if `tiktoken` is installed, and an estimate otherwise. Its table is downloaded once.
     """
     screen = options.screen
-    if picture is not None:
-        plot.check(picture)
     loaded, _ = options.configuration()
     with screen.progress(lambda: "loading the tokenizer"):
         counting = tokenizer.find()
@@ -37,9 +25,6 @@ def tokens(
         screen.json({**found.as_json(), "ageSeconds": looked.as_json()["ageSeconds"]})
     else:
         _show(found, screen, options.client)
-    if picture is not None:
-        plot.draw(found, picture)
-        screen.note(f"{picture}: saved")
     return inventory.report_failures(loaded, looked.failures, screen, has_data=bool(found.servers))
 
 

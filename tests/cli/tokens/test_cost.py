@@ -165,18 +165,3 @@ def test_without_any_tools(place: Place) -> None:
     assert (ended.code, ended.json["servers"]) == (0, [])
     assert ended.json["search"] > 0
     assert '"search" is never cheaper than "full", and "light" is never cheaper than "full".' in place.run("tokens").out
-
-
-@pytest.mark.parametrize(("name", "beginning"), [("cost.png", b"\x89PNG"), ("cost.svg", b"<?xml")])
-def test_a_plot(box: Place, name: str, beginning: bytes) -> None:
-    pytest.importorskip("matplotlib", reason="an extra")
-    ended = box.run("tokens", "--plot", name)
-    assert (ended.code, ended.err) == (0, f"{name}: saved\n")
-    assert (box.folder / name).read_bytes().startswith(beginning)
-
-
-def test_a_plot_without_the_library(box: Place) -> None:
-    ended = box.run("tokens", "--plot", "cost.png", command=without("matplotlib"))
-    assert (ended.code, ended.out) == (1, "")
-    command = f'\n  {sys.executable} -m pip install "matplotlib'
-    assert ended.err.startswith(f"error: a plot needs matplotlib; this installs what is missing:{command}")
