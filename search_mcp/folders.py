@@ -23,11 +23,6 @@ def results_folder() -> Path:
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "results"
 
 
-def encodings_folder() -> Path:
-    """Return the folder of the encodings that tiktoken downloads."""
-    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "encodings"
-
-
 def model_folder() -> Path:
     """Return the folder of the installed sentence model, which search by meaning uses."""
     return Path(platformdirs.user_data_dir(APP, appauthor=False)) / "semantic"

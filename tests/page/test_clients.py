@@ -167,9 +167,8 @@ def test_the_cost_of_what_a_client_is_shown_is_that_of_the_command(home: PageHom
     modes = ("full", "light", "search")
     assert rows["Server"] == ["Tools", "full *", "light", "search"]
     assert rows["one"][0] == "4"
-    if told["tokenizer"]["isEstimate"]:
-        assert rows["one"][1:] == [f"{told['servers'][0][mode]:,}" for mode in modes]
-        assert rows["total"][1:] == [f"{told['total'][mode]:,}" for mode in modes]
+    assert rows["one"][1:] == [f"{told['servers'][0][mode]:,}" for mode in modes]
+    assert rows["total"][1:] == [f"{told['total'][mode]:,}" for mode in modes]
 
 
 def test_the_cost_counts_the_servers_of_the_client_and_starts_none(new_home: NewHome, tmp_path: Path) -> None:

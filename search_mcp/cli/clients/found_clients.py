@@ -17,7 +17,6 @@ from search_mcp.cli.options import Options, narrowed, takes
 from search_mcp.cli.problem import FINE
 from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.tokens import tokenizer
 from search_mcp.cli.tokens.cost import SAMPLES, Cost, count
 from search_mcp.clients import installation, storage
 from search_mcp.clients.known import BY_NAME, Client
@@ -27,7 +26,6 @@ from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.config.subset import OPTION
 from search_mcp.model.errors import ConfigError, for_shell
 
-ESTIMATE = tokenizer.estimating("`search-mcp tokens` counts if it can")
 _HEADINGS = ("Client", "search-mcp", "Servers", "Tools", "Tokens", "List")
 _NUMBERS = ("Tools", "Tokens")
 
@@ -164,5 +162,5 @@ def _shown(config: Path, client: Client, chosen: str | None, samples: int) -> tu
     everything, _ = location.load(str(config), os.environ)
     loaded = everything if chosen is None else narrowed(everything, chosen)
     profile = profiles.BY_NAME.get(client.name)
-    cost = read_cache(loaded, profile, lambda session: count(session, ESTIMATE, samples))
+    cost = read_cache(loaded, profile, lambda session: count(session, samples))
     return tuple(each.name for each in loaded.servers if each.enabled), cost

@@ -1,6 +1,6 @@
 """Tokens that the tools cost in a model's context, in each mode and over a session.
 
-Decides what is counted: the name, description and parameters of each tool, which clients give to a model; the
+Counted are the name, description and parameters of each tool, which clients give to a model; the
 instructions; and for a search its call and the text of its answer.
 """
 
@@ -13,7 +13,7 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.profiles import Listing
 from search_mcp.catalog.rendering import full_definition, light_definition
 from search_mcp.cli.session import Session
-from search_mcp.cli.tokens.tokenizer import Tokenizer
+from search_mcp.cli.tokens.estimating import estimate
 from search_mcp.model.names import State
 from search_mcp.own_tools.definitions import SEARCH, definitions
 from search_mcp.search.analysis import words
@@ -51,7 +51,6 @@ class Cost:
     """Cost without search-mcp: all definitions, and the servers' own instructions."""
     search: int
     """Median cost of a search: the model's call and our answer."""
-    tokenizer: Tokenizer
     listing: Listing = "light"
     """Mode of the client's list."""
 
@@ -73,7 +72,6 @@ class Cost:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "tokenizer": {"name": self.tokenizer.name, "isEstimate": self.tokenizer.is_estimate},
             "servers": [{"name": each.server, "tools": each.tools, **each.by_mode} for each in self.servers],
             "ownTools": self.own_tools,
             "instructions": self.instructions,
@@ -87,8 +85,8 @@ class Cost:
         }
 
 
-def count(session: Session, tokenizer: Tokenizer, samples: int = SAMPLES) -> Cost:
-    """Count the tokens that the tools of a session cost its client; a search costs the median of some samples."""
+def count(session: Session, samples: int = SAMPLES) -> Cost:
+    """Estimate the tokens that the tools of a session cost its client; a search costs the median of some samples."""
     shown = session.shown_names()
     length = session.config.settings.description_length
 
@@ -99,7 +97,7 @@ def count(session: Session, tokenizer: Tokenizer, samples: int = SAMPLES) -> Cos
 
     def cost(server: str) -> ServerCost:
         items = [item for item in session.tools if item.server == server]
-        by_mode = {mode: _count(tokenizer, [each for item in items for each in listed(item, mode)]) for mode in MODES}
+        by_mode = {mode: _count([each for item in items for each in listed(item, mode)]) for mode in MODES}
         return ServerCost(server, len(items), by_mode)
 
     servers = [cost(status.server) for status in session.statuses() if status.state in (State.READY, State.KNOWN)]
@@ -114,28 +112,27 @@ def count(session: Session, tokenizer: Tokenizer, samples: int = SAMPLES) -> Cos
     ]
     return Cost(
         servers,
-        {mode: _count(tokenizer, own(mode)) for mode in MODES},
-        tokenizer.count(session.instructions()),
-        sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
-        _of_search(session, tokenizer, samples),
-        tokenizer,
+        {mode: _count(own(mode)) for mode in MODES},
+        estimate(session.instructions()),
+        sum(each.by_mode["full"] for each in servers) + sum(map(estimate, instructions)),
+        _of_search(session, samples),
         session.audience.profile.listing,
     )
 
 
-def _count(tokenizer: Tokenizer, tools: Iterable[Fields]) -> int:
+def _count(tools: Iterable[Fields]) -> int:
     read = ({key: tool[key] for key in _READ_BY_MODELS if key in tool} for tool in tools)
-    return sum(tokenizer.count(payload.encode_text(each)) for each in read)
+    return sum(estimate(payload.encode_text(each)) for each in read)
 
 
-def _of_search(session: Session, tokenizer: Tokenizer, samples: int) -> int:
+def _of_search(session: Session, samples: int) -> int:
     """Return the median cost of searches for a sample of the tools, by the words of their names."""
     items = session.tools[:: max(1, len(session.tools) // samples)]
     queries = [" ".join(words(item.own)) for item in items] or [""]
-    return round(statistics.median(_of_query(session, tokenizer, query) for query in queries))
+    return round(statistics.median(_of_query(session, query) for query in queries))
 
 
-def _of_query(session: Session, tokenizer: Tokenizer, query: str) -> int:
+def _of_query(session: Session, query: str) -> int:
     answer = payload.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
     call = {"name": SEARCH, "arguments": {"query": query}}
-    return tokenizer.count(payload.encode_text(call)) + tokenizer.count(answer["content"][0]["text"])
+    return estimate(payload.encode_text(call)) + estimate(answer["content"][0]["text"])

@@ -5,21 +5,17 @@ from search_mcp.cli import inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.terminal import Terminal
-from search_mcp.cli.tokens import cost, tokenizer
+from search_mcp.cli.tokens import cost
 from search_mcp.cli.tokens.cost import MODES, SESSIONS, ByMode, Cost
+from search_mcp.cli.tokens.estimating import REMARK
 
 
 @takes("config", "client", "servers", "refresh", "as_json", "debug")
 def tokens(options: Options) -> int:
-    """Show how many tokens the tools cost in a model's context.
-
-    Tokens are counted if `tiktoken` is installed, and an estimate otherwise. Its table is downloaded once.
-    """
+    """Estimate how many tokens the tools cost in a model's context."""
     screen = options.screen
     loaded, _ = options.configuration()
-    with screen.progress(lambda: "loading the tokenizer"):
-        counting = tokenizer.find()
-    looked = inventory.look(options, loaded, lambda running: cost.count(running, counting))
+    looked = inventory.look(options, loaded, cost.count)
     found = looked.found
     if options.as_json:
         screen.json({**found.as_json(), "ageSeconds": looked.as_json()["ageSeconds"]})
@@ -56,10 +52,7 @@ def _show(cost: Cost, terminal: Terminal, client: str | None) -> None:
     terminal.paragraph(
         f"A search costs {cost.search:,} tokens with its answer: {_worth(cost, 'search')}, and {_worth(cost, 'light')}."
     )
-    terminal.paragraph(cost.tokenizer.remark, style="dim")
-    if (addition := cost.tokenizer.addition) is not None:
-        terminal.paragraph(f"{addition.remedy[0].upper()}{addition.remedy[1:]}:", style="dim")
-        terminal.command_line(addition.command)
+    terminal.paragraph(REMARK, style="dim")
 
 
 def headline(cost: Cost) -> str:

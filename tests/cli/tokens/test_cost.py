@@ -1,29 +1,18 @@
-"""`tokens`: counts, estimates and charts."""
+"""`tokens`: estimates and sums."""
 
 import gzip
 import json
 import re
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import tiny_encoding
 
 from cli.conftest import Place, server
-from search_mcp.cli.tokens.tokenizer import CACHE_VARIABLES, estimate
+from search_mcp.cli.tokens.estimating import estimate
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095
 """Tokens of the definitions below, counted with o200k_base (npm gpt-tokenizer 3)."""
-
-
-def without(module: str) -> tuple[str, ...]:
-    """Return the command without a library installed."""
-    script = (
-        f"import sys; sys.modules[{module!r}] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    return (sys.executable, "-c", script)
 
 
 @pytest.fixture
@@ -92,71 +81,6 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
         assert told["total"][mode] + even * told["search"] <= told["total"]["full"]
         assert told["total"][mode] + (even + 1) * told["search"] > told["total"]["full"]
         assert re.search(f'"{mode}" is cheaper than "full" up to {even:,} search(es)? a session', said)
-
-
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        (
-            without("tiktoken"),
-            r'a count needs tiktoken\.\nThis .* missing:\n  \S+ -m pip install "tiktoken\S+"\n',
-        ),
-        (None, "tiktoken could not download the encoding"),
-    ],
-)
-def test_without_a_tokenizer_tokens_are_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:
-    ended = box.run("tokens", **({"command": command} if command else {}))  # type: ignore[arg-type]
-    assert (ended.code, ended.err) == (0, "")
-    assert "Estimated" in ended.out
-    assert re.search(why, ended.out)
-
-
-COUNTED = {"name": "o200k_base", "isEstimate": False}
-
-
-def cached(place: Place) -> Path:
-    """Return the folder of encodings in our cache, on this platform."""
-    script = "from search_mcp.folders import encodings_folder; print(encodings_folder())"
-    return Path(place.run(command=(sys.executable, "-c", script)).out.strip())
-
-
-def tokenizer_of(place: Place, **variables: str) -> Any:
-    """Run the command with the real tiktoken and a small encoding; return its tokenizer."""
-    place.variables.update(variables, PYTHONPATH=tiny_encoding.PLUGIN)
-    tokenizer = place.run("tokens", "--json").json["tokenizer"]
-    for name in variables:
-        del place.variables[name]
-    return tokenizer
-
-
-def test_an_installed_tokenizer_counts_with_an_encoding_that_is_downloaded_once(place: Place) -> None:
-    pytest.importorskip("tiktoken", reason="an extra")
-    place.configure({})
-    assert tokenizer_of(place, **{tiny_encoding.DOWNLOADS: "1"}) == COUNTED
-    (file,) = cached(place).iterdir()
-    assert (file.name, file.read_bytes()) == (tiny_encoding.FILE, tiny_encoding.TABLE)
-    assert "Counted with o200k_base" in place.run("tokens", PYTHONPATH=tiny_encoding.PLUGIN).out
-
-
-def test_an_encoding_is_stored_where_the_user_wants_it(place: Place, tmp_path: Path) -> None:
-    pytest.importorskip("tiktoken", reason="an extra")
-    place.configure({})
-    for name in CACHE_VARIABLES:
-        assert tokenizer_of(place, **{name: str(tmp_path / name), tiny_encoding.DOWNLOADS: "1"}) == COUNTED
-        assert (tmp_path / name / tiny_encoding.FILE).exists()
-    assert tokenizer_of(place, **{CACHE_VARIABLES[0]: "", tiny_encoding.DOWNLOADS: "1"}) == COUNTED
-    assert not cached(place).exists()
-
-
-def test_a_cache_that_cannot_be_written_does_not_hinder_the_count(place: Place, tmp_path: Path) -> None:
-    pytest.importorskip("tiktoken", reason="an extra")
-    place.configure({})
-    (tmp_path / "temporary").mkdir()
-    cached(place).parent.mkdir(parents=True)
-    cached(place).write_text("in the way")
-    variables = {**dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp_path / "temporary")), tiny_encoding.DOWNLOADS: "1"}
-    assert tokenizer_of(place, **variables) == COUNTED
-    assert list((tmp_path / "temporary").rglob(tiny_encoding.FILE))
 
 
 def test_without_any_tools(place: Place) -> None:
