@@ -116,7 +116,12 @@ def _is_shown(path: str, leaf: object, everything: str) -> bool:
         return all(_is_shown(path, each, everything) for each in leaf)
     text = " ".join(leaf.split()) if isinstance(leaf, str) else ""
     is_plain = text in _PLAIN_TEXTS or (path.endswith(".$schema") and text.startswith(_DIALECTS))
-    return is_plain or text in everything
+    return is_plain or text in everything or _letters(path).endswith(_letters(f"{text}.title"))
+
+
+def _letters(text: str) -> str:
+    """Return a text without what distinguishes a title from a name: the title of `repo_path` is often `Repo Path`."""
+    return re.sub(r"[ _-]", "", text).casefold()
 
 
 def _has_known_names(path: str, everything: str) -> bool:

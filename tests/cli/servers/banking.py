@@ -3,7 +3,8 @@
 import json
 import sys
 
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("pay", "search_invoices")]
+SCHEMA = {"type": "object", "properties": {"due_date": {"type": "string", "title": "Due Date"}}}
+TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in ("pay", "search_invoices")]
 for line in sys.stdin:
     request = json.loads(line)
     answer: dict[str, object] = {}
