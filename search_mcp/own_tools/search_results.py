@@ -1,11 +1,13 @@
 """Tools, skills, prompts and resources as the answers of `search_tools` show them."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeAlias
 
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import ShownNames
+from search_mcp.catalog.signature import parameter
 from search_mcp.catalog.skills import Skill
 from search_mcp.model.visible import indented, named, one_line, visible_json
 from search_mcp.own_tools.arguments import MOST_NAMED
@@ -16,6 +18,8 @@ from search_mcp.wire.structs import Raw, Struct
 
 ANSWER_LENGTH = 20_000
 """Characters of an answer; results that do not fit are left out, and the answer says how many."""
+_RETURNED_LENGTH = 60
+"""Most characters of the names of what a call returns."""
 
 
 class FoundTool(Struct, frozen=True):
@@ -127,7 +131,19 @@ def _found_tool(item: Item, shown: ShownNames, detail: str, description_length: 
         schema, description = item.fields["inputSchema"], item.description
         if len(schema) + len(description) <= ANSWER_LENGTH:
             return FoundTool(shown[item], item.hint, description, schema)
-    return FoundTool(shown.signature(item), item.hint, brief(item.description, description_length))
+    return FoundTool(shown.signature(item) + _returned(item), item.hint, brief(item.description, description_length))
+
+
+def _returned(item: Item) -> str:
+    """Write the members of what a call returns as ` -> {temperature, unit}`; empty if the server does not say."""
+    schema = payload.object_or_empty(item.fields.get("outputSchema"))
+    members = list(islice(payload.object_or_empty(schema.get("properties")), _RETURNED_LENGTH))
+    if len(members) < 2:  # a single one is mostly `result` or `content`, in which libraries put any value
+        return ""
+    names = ", ".join(map(parameter, members))
+    if len(names) > _RETURNED_LENGTH:
+        names = "".join(names[:_RETURNED_LENGTH].rpartition(", ")[:2]) + "…"
+    return f" -> {{{names}}}"
 
 
 def _found_text(found: Found, shown: ShownNames, detail: str, description_length: int) -> FoundText:

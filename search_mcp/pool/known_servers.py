@@ -117,7 +117,7 @@ _LAUNCHERS: Final[Mapping[tuple[str, ...], _Launcher]] = {
     ("podman", "run"): _RUN,
 }
 _LONGEST = max(map(len, _LAUNCHERS))
-_PYTHON, _PYTHON_FLAGS = re.compile(r"python(3(\.\d+)?)?"), frozenset({"-u", "-B", "-I", "-s", "-E"})
+_PYTHON, _PYTHON_FLAGS = re.compile(r"python(3(\.\d+)?)?"), frozenset({"-u", "-B", "-I", "-P", "-s", "-E"})
 
 
 @cache

@@ -395,6 +395,25 @@ def test_results_say_what_the_server_declares(annotations: object, hint: str | N
     assert data["results"][0].get("hint") == hint
 
 
+RETURNED = [
+    # properties of the output schema, the end of the signature
+    ({"temperature": {}, "unit": {}}, " -> {temperature, unit}"),
+    ({"result": TEXT}, ""),
+    ({}, ""),
+    ("text", ""),
+    ({"a } b\n": {}, "c": {}}, r' -> {"a } b\n", c}'),
+    ({"x" * 70: {}, "y": {}}, " -> {…}"),
+    ({f"member_{n}": {} for n in range(9)}, " -> {member_0, member_1, member_2, member_3, member_4, member_5, …}"),
+]
+
+
+@pytest.mark.parametrize(("properties", "end"), RETURNED)
+def test_results_say_what_a_call_returns(properties: object, end: str) -> None:
+    bench = Bench(s=[entry("work", "Works.", outputSchema={"type": "object", "properties": properties})])
+    text, _ = bench.ask("search_tools", {"query": "work"})
+    assert text.startswith(f"1. s.work(){end}\n")
+
+
 def test_a_near_tie_goes_to_the_tool_that_is_not_destructive() -> None:
     wipes = entry("a", "Notes of a project.", annotations={"destructiveHint": True})
     bench = Bench(s=[wipes, entry("b", "Some notes of a project.")])

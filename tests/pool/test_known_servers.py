@@ -31,6 +31,7 @@ def _entry(line: str) -> ServerConfig:
         ("pipx run --spec mcp-server-time mcp-server-time", TIME),
         ("python -m mcp_server_time", TIME),
         ("/home/ann/venv/bin/python3.12 -u -m mcp_server_time --local-timezone UTC", TIME),
+        ("/home/ann/venv/bin/python -P -m mcp_server_time", TIME),
         ("mcp-server-time", TIME),
         ("npx @modelcontextprotocol/server-memory", NPM),
         ("npx -y @modelcontextprotocol/server-memory@2026.8.31", NPM),
