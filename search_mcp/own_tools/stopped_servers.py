@@ -59,8 +59,8 @@ def _listed(down: Sequence[Standing]) -> str:
 
 def _may_do_this(standing: Standing) -> str:
     said = f"{named(standing.server)}, which may do this, is not running: {_reason(standing)}."
-    is_told = standing.remedy or standing.word in _STARTING
-    return said if is_told else f"{said} Tell the user."
+    is_enough = standing.remedy or (standing.word in _STARTING and not standing.what)
+    return said if is_enough else f"{said} Tell the user."
 
 
 def _words(text: str) -> set[str]:

@@ -515,6 +515,12 @@ FITTING = [
         "notion, which may do this, is not running: still starting, search again in a few seconds.",
         id="starting",
     ),
+    pytest.param(
+        Status("notion", State.RESTARTING, "it broke"),
+        "qqqq notion",
+        "notion, which may do this, is not running: starting again after: it broke. Tell the user.",
+        id="starting again",
+    ),
     pytest.param(Status("my-mcp-server", State.FAILED, "no"), "list the servers of the mcp", None, id="words of all"),
     pytest.param(Status("git", State.FAILED, "no"), "digit", None, id="a part of a word"),
     pytest.param(Status("git", State.READY), "git log", None, id="it runs"),
