@@ -7,24 +7,21 @@ on no page, and an unknown name on a page, are errors.
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from search_mcp.catalog import profiles
-from search_mcp.cli import app, help_text
+from search_mcp.cli import app
 from search_mcp.cli.files import schema
-from search_mcp.clients.known import CLIENTS, Client, Machine
+from search_mcp.clients.known import CLIENTS, Client
 from search_mcp.config import validation
 from search_mcp.config.schema import Entry, OAuth, Search, ServerDefaults, Settings, camel
-from search_mcp.pool import known_servers
 from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
 _BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)
-_ROAMING = (r"~\AppData\Roaming", "%APPDATA%")
-_LOCAL = (r"~\AppData\Local", "%LOCALAPPDATA%")
 _KEY = ("Key", "Value", "Meaning")
 _USUAL = (
     *("command", "args", "env", "cwd", "url", "headers", "enabled", "description", "tags", "tools", "pinned", "prefix"),
@@ -42,11 +39,10 @@ def tables() -> Iterator[tuple[str, str]]:
     yield "usual keys", _table(_KEY, [keys[key] for key in _USUAL])
     yield "other keys", _table(_KEY, [row for key, row in keys.items() if key not in (*_USUAL, *_ALIASES)])
     yield "keys of oauth", _table(_KEY, [_key(OAuth, camel(each.name)) for each in declared(OAuth)])
-    commands = help_text.commands(typer.main.get_command(app.application()))
-    yield "commands", _table(("Command", ""), [_command(*each) for each in commands])
-    yield "clients", _table(("Client", "Name", "Tools", "`listing`", "After `install`"), list(map(_client, CLIENTS)))
-    yield "files of clients", _table(("Client", "Linux", "macOS", "Windows"), list(map(_files, CLIENTS)))
-    yield "known servers", _known_servers()
+    group: Any = typer.main.get_command(app.application())  # typer does not declare that it is a group
+    rows = [(f"`{name}`", each.help.partition("\n")[0]) for name, each in group.commands.items()]
+    yield "commands", _table(("Command", ""), rows)
+    yield "clients", _table(("Client", "Name", "`listing`", "After `install`"), list(map(_client, CLIENTS)))
 
 
 def _keys() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -64,7 +60,8 @@ def _keys() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _key(model: type[Struct], key: str) -> tuple[str, str, str]:
     (default,) = (each.default for each in declared(model) if camel(each.name) == key)
-    value = " ".join(filter(None, (validation.form(model, key)[0], _default(default))))
+    form = re.sub("^an? ", "", validation.form(model, key)[0])
+    value = " ".join(filter(None, (form, _default(default))))
     return f"`{key}`", value, schema.about(model.__name__, key).partition(" Replaced in it:")[0]
 
 
@@ -77,45 +74,8 @@ def _default(value: object) -> str:
     return f'(`"{value}"`)' if isinstance(value, str) and value else ""
 
 
-def _command(words: str, command: Any) -> tuple[str, str]:
-    arguments = [each.metavar for each in command.params if each.param_type_name == "argument"]
-    return f"`{' '.join([words, *arguments])}`", command.help.partition("\n")[0]
-
-
 def _client(client: Client) -> tuple[str, ...]:
-    if client.name not in profiles.BY_NAME:
-        return client.title, f"`{client.name}`", "", "", client.next_step
-    profile = profiles.BY_NAME[client.name]
-    shown = f"`{profile.shown_name('time', 'now')}`, up to {profile.max_length}"
-    return client.title, f"`{client.name}`", shown, f"`{profile.listing}`", client.next_step
-
-
-def _files(client: Client) -> tuple[str, ...]:
-    """Return the places of a client's file; empty for a system where they are those of Linux."""
-    linux, macos, windows = (_places(client, system) for system in ("linux", "darwin", "win32"))
-    same = windows.replace("\\", "/") == linux
-    return (
-        client.title,
-        linux,
-        macos if macos != linux else "",
-        "" if same else windows.replace(*_ROAMING).replace(*_LOCAL),
-    )
-
-
-def _places(client: Client, platform: str) -> str:
-    places = Machine(platform, "~", {}).places(client)
-    paths = PureWindowsPath if platform == "win32" else PurePosixPath
-    return "<br>".join(f"`{paths(place.base, place.pattern, place.name)}`" for place in places)
-
-
-def _known_servers() -> str:
-    rows = []
-    for clients, folder in (("in any folders", False), ("in the same folder", True)):
-        for source, registry in (("npm", "npm"), ("PyPI", "pypi"), ("container", "container")):
-            packages = [row.package.partition(":") for row in known_servers.rows() if row.folder is folder]
-            if names := [f"`{name}`" for found, _, name in packages if found == registry]:
-                rows.append((clients, source, ", ".join(names)))
-    return _table(("Clients", "From", "Servers"), rows)
+    return client.title, f"`{client.name}`", f"`{profiles.BY_NAME[client.name].listing}`", client.next_step
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -32,7 +32,10 @@ def secret(
         str, typer.Argument(metavar="NAME", help="The environment variable, or the header of a remote server.")
     ],
 ) -> int:
-    """Move a secret from the config file to the system's keyring, or to a file that only you can read."""
+    """Move a secret from the config file to the system's keyring.
+
+    Without a keyring, it goes to a file that only you can read.
+    """
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
     before, hidden = _parted(path[-1], value)

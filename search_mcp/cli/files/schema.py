@@ -27,83 +27,77 @@ ABOUT: Final[Mapping[str, str]] = {
     "mcpServers": "The servers, by name. Their tools are shown as name.tool, in the order of this file.",
     "settings": "How tools are shown, and defaults for all servers.",
     # of servers
-    "command": f"The program that starts the server. {_PLACEHOLDERS}",
+    "command": f"Program that starts the server. {_PLACEHOLDERS}",
     "args": f"Arguments of the program. {_SECRETS}",
     "env": f"Environment variables of the server, besides a minimal environment. {_SECRETS}",
     "cwd": f"Folder in which the server starts, relative to the folder of this file. {_PLACEHOLDERS}",
-    "enabled": "false switches the server off, as soon as the file is saved.",
+    "enabled": "false switches the server off.",
     "disabled": "true switches the server off: the spelling of other clients.",
     "type": "stdio for a program, http or sse for a remote server. Not set: detected.",
-    "description": "What the server is for. Search and models read it.",
-    "tags": "Search terms for the server's tools. --servers tag:NAME selects the server.",
-    "share": "Whether clients use the same process of the server. true: yes. false: each client has its own. all: "
-    "also clients with different tokens over HTTP. Not set: yes, if it is known to keep nothing between calls.",
-    "watch": "Files of a server under development, such as src/**/*.py, relative to cwd. A change restarts the "
-    "server. !pattern excludes files.",
-    "prefix": "First part of the names of the server's tools, instead of the server's name. \"\": none.",
+    "description": "Purpose of the server, for search and models.",
+    "tags": "Search terms for the server's tools. --servers tag:NAME selects it.",
+    "share": "Whether clients share one process of the server. all: also clients with different tokens. "
+    "Not set: if it is known to keep nothing between calls.",
+    "watch": "Files whose change restarts the server, such as src/**/*.py, relative to cwd. !pattern excludes files.",
+    "prefix": "First part of its tools' names, instead of the server's name. \"\": none.",
     "tools": "Which tools are available: an object with allow and deny, or a list of allowed names.",
     "allow": "Patterns such as read_*. Only tools that match one of them are available. Default: all tools.",
     "deny": "Patterns such as delete_*. Tools that match one of them are not available, even if allow matches them "
     "too.",
     "prompts": "false hides the server's prompts.",
     "resources": "false hides the server's resources, except those that a tool's result refers to.",
-    "pinned": "Tools that are always listed with their full definition.",
+    "pinned": "Tools that are always listed in full.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
-    "resultSize": "Results up to this size, in characters, stay in the chat in Claude Code, and do not go to a file.",
+    "resultSize": "Characters up to which a result stays in the chat of Claude Code, and does not go to a file.",
     "headers": f"HTTP headers of a remote server. {_SECRETS}",
     **dict.fromkeys(
         ("url", "serverUrl", "httpUrl"),
         f"Address of a remote server. {_SECRETS}",
     ),
     "oauth": "The login at a remote server; false: never log in.",
-    "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
+    "clientId": f"Id of a client that you registered. {_PLACEHOLDERS}",
     "clientSecret": f"Secret of that client, sent only to `issuer`, or to the host of `url`. {_SECRETS}",
     "clientMetadataUrl": f"Address of a Client ID Metadata Document. {_PLACEHOLDERS}",
-    "grant": "authorization_code: a person logs in, in a browser. client_credentials: with the client's id and "
-    "secret alone.",
+    "grant": "authorization_code: in a browser. client_credentials: with the client's id and secret alone.",
     "issuer": f"The only authorization server to log in at. Default: the one that the server names. {_PLACEHOLDERS}",
     "scopes": f"Scopes to ask for. Default: those that the server names. {_PLACEHOLDERS}",
-    "resource": "The resource that a token is for. true: the server's own. false: none, which some authorization "
-    "servers need.",
-    "callbackHost": "Host of the address to which the browser returns after the login.",
-    "callbackPort": "Port of that address. Default: any free port.",
-    "callbackPath": "Path of that address.",
+    "resource": "The resource that a token is for. true: the server's own. false: none.",
+    "callbackHost": "Host to which the browser returns after the login.",
+    "callbackPort": "Port to which it returns. Default: any free one.",
+    "callbackPath": "Path to which it returns.",
     "caFile": f"File with certificates (PEM) to trust besides those of the system, relative to the folder of this "
     f"file. {_PLACEHOLDERS}",
     # of servers and of settings
-    "startup": "eager: start when the client connects. lazy: start at the first call, stop when idle. auto: lazy if "
-    "the server's lists are cached and none of its tools was called in the last three days; otherwise, and with "
-    "pinTools or watch, eager.",
-    "callTimeoutSeconds": "Time limit for a call; progress restarts it. Default: none.",
-    "maxCallSeconds": "Time limit for a call, whatever progress it makes. Default: none.",
+    "startup": "eager: start with the client. lazy: start at the first call, stop when idle. auto: eager without "
+    "cached lists, after a call in the last three days, and with pinTools or watch; otherwise lazy.",
+    "callTimeoutSeconds": "Time limit for a call, restarted by progress. Default: none.",
+    "maxCallSeconds": "Time limit for a call, also with progress. Default: none.",
     "startTimeoutSeconds": "Time limit for the server's first answer.",
-    "idleStopSeconds": "Stop the server after this time without a call. Default: never, or 300 s if it starts lazily.",
-    "protocol": "Protocol revision to use with the server. auto: negotiated.",
-    "inheritEnv": "Variables that the server gets from search-mcp's own environment: true for all, or a list of names.",
+    "idleStopSeconds": "Stop the server after this time without a call. Default: 300 if it starts lazily, else never.",
+    "protocol": "Protocol revision. auto: negotiated.",
+    "inheritEnv": "Variables that the server gets from search-mcp's own environment: all, or these.",
     "pinTools": "Withhold new and changed tools, prompts and instructions until you accept them.",
-    "readOnly": "List and call only tools that the server declares read-only (readOnlyHint: true).",
-    "maxResultCharacters": "Longest text of a result that a model is shown; it reads the rest with read_result. "
-    "Default: no limit.",
+    "readOnly": "Have only tools that the server declares read-only (readOnlyHint: true).",
+    "maxResultCharacters": "Longest text of a result; the model reads the rest with read_result. Default: none.",
     # of the settings
-    "listing": "What a client's tool list contains. light: every tool, in a few tokens. full: every tool with its "
-    "whole definition. search: only search-mcp's own tools. auto: light or full, whichever suits the client.",
+    "listing": "Contents of a client's tool list. light: every tool, in a few tokens. full: every tool, with its whole "
+    "definition. search: only search-mcp's own tools. auto: light or full, chosen for the client.",
     "separator": "Characters between server and tool in names. auto: chosen for the client.",
     "maxNameLength": "Maximum length of names. auto: chosen for the client.",
     "descriptionLength": "Maximum length of a description in the light list and in search results, in characters.",
     "maxMessageBytes": "Maximum size of one message of a server. Read at the start only.",
     "logLevel": "Level of search-mcp's log on stderr.",
-    "confirmCommands": "Whether a server with a new or changed command is held. true: also in your own file, and "
-    "after a restart. false: not in a file named with --config. Read at the start only.",
-    "firstListSeconds": "Longest time that a client's first list waits for servers whose lists are not cached. auto: "
-    "chosen for the client.",
+    "confirmCommands": "Whether new and changed commands are held. true: also in your own file. false: not in a named "
+    "file. Read at the start only.",
+    "firstListSeconds": "Longest time that a client's first list waits for servers. auto: chosen for the client.",
     "callTool": "all: the model has call_tool and call_read_only_tool. read-only: only the second. off: neither.",
-    "engine": "shared: one process for all clients with this file. own: one for each client, as always on Windows. "
-    "Read when a client starts.",
+    "engine": "shared: one process for all clients. own: one for each, as always on Windows. Read when a client "
+    "starts.",
     "usage": "Whether calls are recorded for `search-mcp usage`, without arguments and results.",
     "search": "How search finds tools.",
-    "semantic": "Whether search also compares meanings. off: no. local: with the installed model. An object: with a "
-    "service that has OpenAI's interface for embeddings. Not set: local if a model is installed.",
+    "semantic": "Comparison of meanings. local: by the installed model. An object: by a service. Not set: local if a "
+    "model is installed.",
     "model": "The name of the model at that address.",
     "apiKey": f"The key for that address, sent as Authorization: Bearer. {_AT_FIRST_SEARCH}",
 }
