@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from search_mcp.search import translations
-from search_mcp.search.analysis import Analyzer, is_spaceless
+from search_mcp.search.analysis import Analyzer, is_identifier, is_spaceless
 from search_mcp.search.postings import Postings, Terms
 from search_mcp.search.query import brevity
 from search_mcp.search.spelling import Spelling
@@ -68,7 +68,7 @@ class Expansion:
                         information += rarest
                     elif is_spaceless(term):
                         spaceless += _UNKNOWN * self._postings.rarity(term)
-                    else:
+                    elif term.isalpha():  # a number, a date or an identifier has none
                         information += _UNKNOWN * self._postings.rarity(term)
             if not word.isascii():
                 pieces.update(translations.within(word))
@@ -101,7 +101,8 @@ class Expansion:
     def _query_terms(self, word: str) -> tuple[str, ...]:
         terms = self._analyzer[word]
         if len(terms) > 1 and not is_spaceless(terms[0]) and terms[-1] not in self._postings:
-            return terms[:-1]  # "readFile" where no tool contains it: its parts only
+            # "readFile" where no tool contains it: its parts only. The parts of "9f3c2ab" mean nothing.
+            return terms[-1:] if is_identifier(word) else terms[:-1]
         return terms
 
     def _add(self, factors: dict[str, float], term: str, certainty: float, synonym: float) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search_mcp.search.analysis import LONGEST_WORD, Analyzer, fold, length, spellings, words
+from search_mcp.search.analysis import LONGEST_WORD, Analyzer, fold, is_identifier, length, spellings, words
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,11 @@ def test_spellings_are_words_that_can_be_mistyped() -> None:
 @pytest.mark.parametrize(("text", "size"), [("", 0), ("read a file", 3), ("取引先の一覧", 4), ("피자 주문", 4)])
 def test_length_is_in_words(text: str, size: int) -> None:
     assert length(text) == size
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("9f3c2ab", True), ("x2x4z", True), ("B08N5W4NNB", True), ("sha256", False), ("3D", False), ("readFile", False)],
+)
+def test_identifiers_have_letters_and_digits_that_alternate(word: str, is_one: bool) -> None:
+    assert is_identifier(word) is is_one
