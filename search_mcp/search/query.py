@@ -11,8 +11,10 @@ no catalogue, and so not whether a server or a word exists.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from search_mcp.search.analysis import length, normalize, words
+from search_mcp.search.analysis import is_spaceless, length, normalize, words
+from search_mcp.search.negation import without_negated
 from search_mcp.search.word_lists import filler_phrases, fillers, questions
 
 LONGEST_QUERY = 4_000  # characters read; long requests have about 800
@@ -27,7 +29,7 @@ _OPERATOR = re.compile(
     r"""(?<!\S)(?: server:(?P<server>"[^"]*"|\S+) | "(?P<exact>[^"]+)" | -(?P<without>[^\W\d]\w*) )(?!\S)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OPENING = re.compile(r"\W*(how \w+|\w+)", re.IGNORECASE)
+_OPENING = re.compile(r"\W*((\w+)(?:[ -]\w+)?)")
 _CLAUSE_END = re.compile(
     r"""[.!?;]\s+ | [。！？；] | \n+
     | ,\s+(?:and|then|also)\s+ | (?<![^\S\n])[^\S\n]++(?:and\ then|then|and\ also|also)\s+
@@ -88,12 +90,14 @@ def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _implied(text: str) -> tuple[str, ...]:
-    opening = _OPENING.match(text)
-    return questions().get(opening[1].casefold(), ()) if opening else ()
+    opening = _OPENING.match(text.lower())
+    starts = (opening[1], opening[2]) if opening else ()
+    inside = (word for word in questions() if is_spaceless(word) and word in text) if not text.isascii() else ()
+    return next((questions()[word] for word in chain(starts, inside) if word in questions()), ())
 
 
 def _subject(text: str) -> tuple[str, ...]:
-    """Return the words without fillers; all words if all are fillers."""
-    every = words(filler_phrases().sub(" ", text)) or words(text)
+    """Return the words without fillers and negated verbs; all words if all are fillers."""
+    every = words(filler_phrases().sub(" ", without_negated(text))) or words(text)
     significant = [word for word in every if word.casefold() not in fillers()]
     return tuple((significant or every)[:MOST_WORDS])

@@ -45,9 +45,9 @@ def filler_phrases() -> re.Pattern[str]:
 
 @cache
 def questions() -> Mapping[str, tuple[str, ...]]:
-    """Return the words that each beginning of a question implies; each line is `beginning: implied words`."""
+    """Return the words that each beginning of a question implies; a line is `beginning, beginning: implied words`."""
     pairs = (line.split(": ") for line in lines(QUESTIONS))
-    return MappingProxyType({beginning: tuple(implied.split()) for beginning, implied in pairs})
+    return MappingProxyType({each: tuple(implied.split()) for some, implied in pairs for each in some.split(", ")})
 
 
 def translations(file: str) -> Iterator[tuple[str, list[str]]]:

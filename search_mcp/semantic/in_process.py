@@ -8,6 +8,7 @@ from typing import Any
 
 from search_mcp import search
 from search_mcp.folders import model_folder, vectors_file
+from search_mcp.search.negation import without_negated
 from search_mcp.semantic.comparison import Comparison
 from search_mcp.semantic.encoder import loaded
 from search_mcp.semantic.encoding import TextEncoder
@@ -40,6 +41,6 @@ def comparing(encoder: TextEncoder, file: Path) -> Callable[[Sequence[str]], sea
         while not comparison.is_complete:
             if (make := comparison.begin()) is not None:
                 comparison.finish(make())
-        return lambda query: array("f", comparison.compare(Query(0, 0, query, 0)).similarities)
+        return lambda query: array("f", comparison.compare(Query(0, 0, without_negated(query), 0)).similarities)
 
     return compare_with

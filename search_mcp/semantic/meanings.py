@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from search_mcp.model.calls import CallLater
 from search_mcp.search import Meaning
 from search_mcp.search.documents import POOL
+from search_mcp.search.negation import without_negated
 from search_mcp.search.query import LONGEST_QUERY
 from search_mcp.semantic.lines import Address, Compared, Failure, Forget, Local, Problem, Query, Texts
 from search_mcp.semantic.vector_process import VectorProcess
@@ -133,7 +134,7 @@ class Meanings:
 
         self._waiting[number] = use, self._later(patience_seconds, give_up), sent
         # A command line may have bytes that are not UTF-8.
-        text = query[:LONGEST_QUERY].encode("utf-8", "replace").decode()
+        text = without_negated(query[:LONGEST_QUERY]).encode("utf-8", "replace").decode()
         running.send(Query(number, sent.number, text, POOL))
         self._unanswered.add(number)
 

@@ -59,3 +59,51 @@ def test_only_the_beginning_of_a_long_query_is_read() -> None:
     assert len(query.text) <= LONGEST_QUERY
     assert len(query.words) == MOST_WORDS
     assert len(parse("\ufdfa" * LONGEST_QUERY).text) <= LONGEST_QUERY  # one character that stands for eighteen
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Welche Commits gibt es?",
+        "Quels fichiers y a-t-il ?",
+        "¿Qué tablas hay?",
+        "Quais arquivos mudaram?",
+        "Какие ветки есть?",
+        "どのファイルが変更されましたか",
+        "这个数据库有哪些表",
+        "그 폴더에는 어떤 파일이 있어?",
+    ],
+)
+def test_questions_in_other_languages_imply_to_read(question: str) -> None:
+    assert {"get", "show", "list"} <= set(plain(question).implied)
+
+
+@pytest.mark.parametrize(
+    "request_", ["Erstelle einen Branch", "Crée une branche", "ファイルを書いてくれますか", "创建一个分支", "no idea"]
+)
+def test_requests_in_other_languages_are_no_questions(request_: str) -> None:
+    assert plain(request_).implied == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "sought"),
+    [
+        ("don't delete the notes, list them", ("notes", "list")),
+        ("do not edit, read the note", ("read", "note")),
+        ("read the note without changing it", ("read", "note")),
+        ("Notiz nicht löschen, nur anzeigen", ("Notiz", "nur", "anzeigen")),
+        ("ne supprime pas la note", ("note",)),
+        ("no borres la nota", ("nota",)),
+        ("não apague a nota", ("nota",)),
+        ("не удаляй файл", ("файл",)),
+        ("ノートを削除しないで", ("ノートを",)),
+        ("不要删除笔记", ("笔记",)),
+        ("노트를 삭제하지 말고", ("노트를",)),
+        ("don't delete", ("delete",)),  # nothing else to look for
+        ("nicht gespeicherte Dateien", ("nicht", "gespeicherte", "Dateien")),  # describes the files
+        ("не прочитанные письма", ("прочитанные", "письма")),
+        ("存在しないファイル", ("存在しないファイル",)),
+    ],
+)
+def test_negated_verbs_are_not_looked_for(query: str, sought: tuple[str, ...]) -> None:
+    assert plain(query).words == sought

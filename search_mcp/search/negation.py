@@ -1,0 +1,22 @@
+"""Negated verbs in a query: "don't delete the notes, list them" must not find the tool that deletes.
+
+Finds the usual forms of a prohibition in nine languages, by their words and endings. Knows nothing of tools.
+"""
+
+import re
+
+# A participle, as in German "nicht gelesen" or Russian "не прочитанные", describes a thing and is no prohibition.
+_NEGATED = re.compile(
+    r"""\b(?:do\ not|don['’]?t|never)\s+\w+ | \bwithout\s+\w+ing\b | (?:^|[,.;])\s*(?:no|não)\s+\w+
+    | \bnicht\s+\w+en(?=\s*(?:$|[,.;!]|und\b|sondern\b)) | \bohne\s+(?:\w+\s+)?zu\s+\w+
+    | \bn(?:e\s+|['’])\w+\s+(?:pas|rien)\b | \bне\s+\w+(?:ь|й|те|и)\b
+    | [\u30a1-\u30fa\u30fc\u4e00-\u9fff]{1,8}(?:し?ないで|せずに?) | (?:不要|请勿|(?<![\u4e00-\u9fff])别)[\u4e00-\u9fff]{2}
+    | \w{1,8}지\s*(?:말고|마(?:세요|라)?\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def without_negated(text: str) -> str:
+    """Return a text without its negated verbs; the whole text if nothing else is in it."""
+    rest = _NEGATED.sub(" ", text)
+    return rest if any(map(str.isalnum, rest)) else text
