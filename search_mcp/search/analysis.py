@@ -16,8 +16,8 @@ LONGEST_WORD = 40  # characters; longer runs are keys, hashes or base64, which a
 _SPACELESS = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 WORD = re.compile(r"[^\W_]+")
 _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")  # compiled in milliseconds: one pattern serves all uses
-_MOST_PARTS = 2  # of a word with a digit: "sha256" and "3D" are words
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]")  # "sha256" and "3D" are words
 
 
 def normalize(text: str) -> str:
@@ -89,7 +89,7 @@ def is_spaceless(term: str) -> bool:
 
 def is_identifier(word: str) -> bool:
     """Return whether a word looks like a hash or a number of a thing: letters and digits that alternate, "9f3c2ab"."""
-    return not word.isalpha() and len(PART.findall(word)) > _MOST_PARTS
+    return _IDENTIFIER.search(word) is not None
 
 
 def _ascii_terms(word: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ clock, no randomness, no logging. The answer does not depend on the order in whi
 """
 
 import heapq
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +20,7 @@ from search_mcp.search.indexed_tools import IndexedTool, IndexedTools
 from search_mcp.search.meaning import LEAST, Meaning, completed, is_exact, weight
 from search_mcp.search.names import Match
 from search_mcp.search.postings import Scores, Terms
-from search_mcp.search.query import LONGEST_QUERY, Query, brevity, parse, plain
+from search_mcp.search.query import LONGEST_QUERY, Query, parse, plain
 from search_mcp.search.reasons import reason
 
 # In brackets: change of nDCG@10 without it, as the average over all development data.
@@ -32,12 +33,11 @@ _CLAUSE = 0.25
 _VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nearly equal tools another comes first
 _QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
 _WRITES = (Effect.ADDS, Effect.DESTROYS)
-# The first tool fits if its score is at least this share of the query's information. With six servers of the
-# development data, 4 % of the queries with a right tool are below it, and 64 % of those without one.
-_FITS = 0.38
-# With meaning, the tool must also have about this similarity. On the same data, fewer queries with a right tool are
-# below that (keywords: 4 % instead of 9 %), and more of those without one (70 % instead of 63 %).
-_SIMILAR = 0.25
+# Least score of a tool that fits, as a share of the geometric mean of the query's information and that of one unknown
+# word: the scores of tools that share some words by chance grow with the root of the query's length. On the development
+# data, 5 % of the plain requests are below it, and 53 % of the same ones without the servers that have a right tool.
+_FITS = 0.55
+_SIMILAR = 0.3  # with meaning, the tool must also have about this similarity; then 5 % and 57 % are below
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 
@@ -187,8 +187,8 @@ class Index(IndexedTools):
         score, _, _, effect, _, number = best
         if -score >= _NAMED:
             return True
-        enough = _FITS * brevity(parsed.words)  # a longer request has more words that no tool contains
-        if -score < enough * expanded.information + _SIMILAR * meaning_factor:
+        enough = _FITS * math.sqrt(expanded.information * self._postings.rarity(""))
+        if -score < enough + _SIMILAR * meaning_factor:
             return False
         # A destructive tool must also work on the right thing: deleting notes does not fit "delete a file".
         held = self._postings.weights(number)

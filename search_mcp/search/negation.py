@@ -10,7 +10,8 @@ _NEGATED = re.compile(
     r"""\b(?:do\ not|don['’]?t|never)\s+\w+ | \bwithout\s+\w+ing\b | (?:^|[,.;])\s*(?:no|não)\s+\w+
     | \bnicht\s+\w+en(?=\s*(?:$|[,.;!]|und\b|sondern\b)) | \bohne\s+(?:\w+\s+)?zu\s+\w+
     | \bn(?:e\s+|['’])\w+\s+(?:pas|rien)\b | \bне\s+\w+(?:ь|й|те|и)\b
-    | [\u30a1-\u30fa\u30fc\u4e00-\u9fff]{1,8}(?:し?ないで|せずに?) | (?:不要|请勿|(?<![\u4e00-\u9fff])别)[\u4e00-\u9fff]{2}
+    | [\u30a1-\u30fa\u30fc\u4e00-\u9fff]{1,8}(?:し?ないで|せずに?)
+    | (?:不要|请勿|(?<![\u4e00-\u9fff])别)[\u4e00-\u9fff]{2}
     | \w{1,8}지\s*(?:말고|마(?:세요|라)?\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
