@@ -34,10 +34,10 @@ _VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nea
 _QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
 _WRITES = (Effect.ADDS, Effect.DESTROYS)
 # Least score of a tool that fits, as a share of the geometric mean of the query's information and that of one unknown
-# word: the scores of tools that share some words by chance grow with the root of the query's length. On the development
+# word: the scores of tools that share some words by chance grow with the root of a query's length. On the development
 # data, 5 % of the plain requests are below it, and 53 % of the same ones without the servers that have a right tool.
 _FITS = 0.55
-_SIMILAR = 0.3  # with meaning, the tool must also have about this similarity; then 5 % and 57 % are below
+_FITS_COMPARED = 1.2  # the same with meaning, for a similarity of 0; one of 0.4 lowers it by 0.4. Then 7 % and 60 %
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 
@@ -108,7 +108,7 @@ class Index(IndexedTools):
             if keys.setdefault(document.name, key) > key:
                 keys[document.name] = key
         ranked = heapq.nsmallest(max(limit, 0), keys.values())
-        fits = bool(ranked) and self._fits(parsed, expanded, ranked[0], factor)
+        fits = bool(ranked) and self._fits(parsed, expanded, ranked[0], meaning if factor else None)
         return Answer([Hit(name, -score) for score, _, _, _, name, _ in ranked], fits)
 
     def uses_meaning(self, query: str) -> bool:
@@ -183,12 +183,12 @@ class Index(IndexedTools):
         tools = set.intersection(*admitted) if admitted else set(self._tools)
         return tools.difference(*excluded)
 
-    def _fits(self, parsed: Query, expanded: Expanded, best: _SortKey, meaning_factor: float) -> bool:
-        score, _, _, effect, _, number = best
+    def _fits(self, parsed: Query, expanded: Expanded, best: _SortKey, meaning: Meaning | None) -> bool:
+        score, _, _, effect, name, number = best
         if -score >= _NAMED:
             return True
-        enough = _FITS * math.sqrt(expanded.information * self._postings.rarity(""))
-        if -score < enough + _SIMILAR * meaning_factor:
+        least = _FITS if meaning is None else _FITS_COMPARED - meaning.similarities.get(name, 0.0)
+        if -score < least * math.sqrt((expanded.information or 1.0) * self._postings.rarity("")):
             return False
         # A destructive tool must also work on the right thing: deleting notes does not fit "delete a file".
         held = self._postings.weights(number)
