@@ -1,6 +1,7 @@
 """Measure the ranks of right tools, and how often a search reports that no tool fits.
 
-python benchmarks/search/fits.py                            the queries of honesty.jsonl; also with --model MODEL
+python benchmarks/search/fits.py                            the queries of honesty.jsonl; with --model MODEL, each
+                                                            share without the model, and with it
 python benchmarks/search/fits.py --servers 6 --seed 2       each query of the recorded ones, with and without the right
                                                             servers, among six random servers
 python benchmarks/search/fits.py --servers 6 --data DIR --name livemcp
@@ -8,6 +9,7 @@ python benchmarks/search/fits.py --servers 6 --data DIR --name livemcp
 """
 
 import argparse
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +21,9 @@ from typing import Any
 from engines import Tool
 from run import HERE, document_of, index_of, measures, read_lines, table, tools_of
 
-from search_mcp.search import Answer, Document, compared, text_of
+from search_mcp.search import Answer, compared, text_of
 
+MEASURES = ("hit@1", "hit@3", "hit@5", "nDCG@10", "false alarms", "right first", "misses")
 Ask = Callable[[str], Answer]
 
 
@@ -40,33 +43,39 @@ def asking(tools: Sequence[Tool], model: Path | None) -> Ask:
     return ask
 
 
-def honesty(ask: Ask, queries: Sequence[Mapping[str, Any]]) -> None:
-    """Print the ranks, the false alarms and the misses of each kind of query."""
-    lines = [_line(kind, ask, [each for each in queries if each["type"] == kind]) for kind in _kinds(queries)]
-    lines.append(_line("**all**", ask, queries))
-    table(("kind", "queries", "hit@1", "hit@3", "hit@5", "nDCG@10", "false alarms", "of none", "misses"), lines)
+def honesty(engines: Sequence[Ask], queries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the ranks of each kind of query, its false alarms and its misses, as shares of queries, for each engine."""
+    kinds = [*dict.fromkeys(each["type"] for each in queries), ""]
+    lines: list[list[object]] = []
+    for kind in kinds:
+        some = [each for each in queries if kind in each["type"]]
+        found = [_shares(ask, some) for ask in engines]
+        right = sum(bool(each["relevant"]) for each in some)
+        cells = (", ".join(map("{:.2f}".format, each)) for each in zip(*found, strict=True))
+        lines.append([kind or "**all**", right, len(some) - right, *cells])
+    table(("kind", "queries", "none fits", *MEASURES), lines)
 
 
-def _line(kind: str, ask: Ask, queries: Sequence[Mapping[str, Any]]) -> list[object]:
-    found = [(ask(query["query"]), query["relevant"]) for query in queries]
-    right = [(answer, [hit.name for hit in answer.hits], wanted) for answer, wanted in found if wanted]
-    hits = [fmean(not set(names[:most]).isdisjoint(wanted) for _, names, wanted in right) for most in (1, 3, 5)]
-    gain = fmean(measures(names, wanted)[0] for _, names, wanted in right)
-    alarms = fmean(not answer.fits for answer, _, _ in right)
-    none = [answer.fits for answer, wanted in found if not wanted]
-    return [kind, len(right), *hits, gain, alarms, len(none), fmean(none) if none else ""]
-
-
-def _kinds(queries: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(each["type"] for each in queries))
+def _shares(ask: Ask, queries: Sequence[Mapping[str, Any]]) -> list[float]:
+    right, misses = [], []
+    for query in queries:
+        answer, wanted = ask(query["query"]), set(query["relevant"])
+        if not wanted:
+            misses.append(answer.fits)
+            continue
+        names = [hit.name for hit in answer.hits]
+        hits = [not wanted.isdisjoint(names[:most]) for most in (1, 3, 5)]
+        alarm = not answer.fits
+        right.append((*hits, measures(names, wanted)[0], alarm, alarm and hits[0]))
+    return [*map(fmean, zip(*right, strict=True)), fmean(misses or [math.nan])]
 
 
 def without_servers(options: argparse.Namespace) -> None:
     """Print how often a query is answered with "nothing fits", with its right servers and without them."""
     chance = random.Random(options.seed)
-    by_server: dict[str, list[Document]] = {}
+    by_server: dict[str, list[Tool]] = {}
     for tool in tools_of(options.data, options.name):
-        by_server.setdefault(tool["server"], []).append(document_of(tool, tool["server"]))
+        by_server.setdefault(tool["server"], []).append(tool)
     asked, alarms, flagged = Counter[str](), Counter[str](), Counter[str]()
     for query in read_lines(options.data / f"{options.name}.queries.jsonl"):
         right = [server for server in by_server if any(name.startswith(f"{server}.") for name in query["relevant"])]
@@ -74,8 +83,8 @@ def without_servers(options: argparse.Namespace) -> None:
         present = [*others[: max(0, options.servers - len(right))], *right]
         asked[query["type"]] += 1
         for servers, count in ((present, alarms), (others, flagged)):
-            index = index_of(document for server in servers for document in by_server[server])
-            count[query["type"]] += not index.answer(query["query"], 5).fits
+            ask = asking([tool for server in servers for tool in by_server[server]], options.model)
+            count[query["type"]] += not ask(query["query"]).fits
     lines = [(kind, count, alarms[kind] / count, flagged[kind] / count) for kind, count in asked.items()]
     table(("kind", "queries", "flagged with", "flagged without"), lines)
 
@@ -91,7 +100,9 @@ def main() -> None:
     if options.servers is not None:
         without_servers(options)
     else:
-        honesty(asking(tools_of(HERE, "recorded"), options.model), read_lines(HERE / "honesty.jsonl"))
+        tools = tools_of(HERE, "recorded")
+        engines = [asking(tools, model) for model in dict.fromkeys((None, options.model))]
+        honesty(engines, read_lines(HERE / "honesty.jsonl"))
 
 
 if __name__ == "__main__":

@@ -100,6 +100,7 @@ def test_names_and_values_need_not_be_covered() -> None:
     found = index_of(READS, DELETES)
     assert found.answer("read the file quarkington.zyx", 5).fits
     assert found.answer("read the file 20261122", 5).fits
+    assert found.answer("read the file 4b825dc642cb6eb9-9f3c2ab-7d1e0f4", 5).fits
 
 
 def test_nothing_fits_in_an_empty_index() -> None:

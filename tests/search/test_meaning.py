@@ -98,6 +98,16 @@ def test_a_similar_tool_fits_and_a_dissimilar_one_does_not() -> None:
     assert (fits(0.0), fits(0.9)) == (False, True)
 
 
+def test_a_tool_with_a_few_of_the_words_fits_only_if_its_meaning_is_similar() -> None:
+    query = "create a document in the repository"
+
+    def fits(similarity: float) -> bool:
+        return INDEX.answer(query, 1, meaning=compared(dict.fromkeys(NAMES, similarity))).fits
+
+    assert INDEX.answer(query, 1).fits  # no similarity is known
+    assert (fits(0.1), fits(0.6)) == (False, True)
+
+
 def test_unrelated_tools_lose_nothing() -> None:
     assert ranked("read a file", dict.fromkeys(NAMES, -0.3)) == ranked("read a file", dict.fromkeys(NAMES, 0.0))
 

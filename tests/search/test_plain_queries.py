@@ -108,6 +108,8 @@ def test_a_right_tool_is_among_the_first_three(query: str, right: str) -> None:
 ORDERED = [
     # query, and the tool that must rank before the others
     ("which files changed since last commit", "git_diff_unstaged", "git_commit"),
+    ("welche Commits gibt es", "git_log", "git_commit"),
+    ("don't delete any relations, just read the graph", "read_graph", "delete_relations"),
     ("remember that Anna likes tea", "add_observations", "search_files"),
     ("remember something about a person", "add_observations", "open_nodes delete_observations delete_entities"),
     ("save a note", "add_observations", "git_diff_unstaged"),

@@ -165,6 +165,11 @@ async def test_a_query_with_bytes_that_are_no_text(place: Place, new: New) -> No
     assert (await ask.until_known("send \udcff mail")).nearest
 
 
+async def test_negated_verbs_are_not_compared(place: Place, new: New) -> None:
+    ask = new(place.command, 30.0, place.first)
+    assert (await ask.until_known("don't draw, send mail")).nearest == (await ask.until_known("send mail")).nearest
+
+
 async def test_a_search_does_not_wait_for_a_slow_process(new: New) -> None:
     ask = new(stub("import sys; sys.stdin.read()"), 0.01)
     assert await ask("send mail") is None
