@@ -34,10 +34,11 @@ _VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nea
 _QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
 _WRITES = (Effect.ADDS, Effect.DESTROYS)
 # Least score of a tool that fits, as a share of the geometric mean of the query's information and that of one unknown
-# word: the scores of tools that share some words by chance grow with the root of a query's length. 8 % of the plain
-# requests of the development data are below it, and 53 % of the same ones without the servers that have a right tool.
+# word (or of the information, if less): the scores of tools that share some words by chance grow with the root of a
+# query's length. 8 % of the plain requests of the development data are below it, and 52 % of the same ones without the
+# servers that have a right tool.
 _FITS = 0.55
-_FITS_COMPARED = 1.2  # the same with meaning, less the similarity of the tool; then 7 % and 59 %
+_FITS_COMPARED = 1.2  # the same with meaning, less the similarity of the tool; then 7 % and 57 %
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 
@@ -188,7 +189,8 @@ class Index(IndexedTools):
         if -score >= _NAMED:
             return True
         least = _FITS if meaning is None else _FITS_COMPARED - meaning.similarities.get(name, 0.0)
-        if -score < least * math.sqrt((expanded.information or 1.0) * self._postings.rarity("")):
+        information = expanded.information or 1.0
+        if -score < least * math.sqrt(information * min(information, self._postings.rarity(""))):
             return False
         # A destructive tool must also work on the right thing: deleting notes does not fit "delete a file".
         held = self._postings.weights(number)
