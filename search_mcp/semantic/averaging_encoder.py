@@ -24,7 +24,7 @@ _END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _WINDOWS = ((2, 0), (3, 1), (5, 2))
 """Tokens of each window, and how many of them are before the one that is changed."""
 _GAP = max(before for _, before in _WINDOWS)
-"""Rows of zeros between two texts, so that no window reaches the other one."""
+"""Rows of zeros before and after each text, so that no window reaches another one."""
 
 
 class AveragingEncoder(ModelEncoder):
@@ -70,37 +70,43 @@ class AveragingEncoder(ModelEncoder):
     def texts(self, texts: Sequence[str]) -> Any:
         """Return the vectors of some texts, as rows: the mean of that of the first sentence and that of the whole.
 
-        In a mean over a long description, what a tool does would be lost among its details.
+        In a mean over a long description, what a tool does would be lost among its details. Most have one sentence.
         """
-        count = len(texts)
-        found = self._encode([*texts, *map(first_sentence, texts)])
-        return self._unit(found[:count] + found[count:])
+        firsts = list(map(first_sentence, texts))
+        every = list(dict.fromkeys([*texts, *firsts]))
+        rows = dict(zip(every, self._encode(every), strict=True))
+        sums = [rows[text] + rows[first] for text, first in zip(texts, firsts, strict=True)]
+        return self._unit(self._numpy.stack(sums))
 
     def _encode(self, texts: Sequence[str]) -> Any:
-        """Return the vectors of texts. Their tokens are rows of one matrix, with a gap after each text."""
+        """Return the vectors of texts. Their tokens are rows of one matrix, with a gap around each text.
+
+        Large results take the place of an operand: memory for each of them would take a third of the time.
+        """
         numpy, weights = self._numpy, self._weights
         tokens = [self._pieces.tokens(text)[: self._model.most_tokens] for text in texts]
         lengths = numpy.array([len(each) for each in tokens])
-        starts = numpy.cumsum([0, *(lengths[:-1] + _GAP)])
-        flat = numpy.array([token for each in tokens for token in (*each, *[0] * _GAP)])
-        is_token = numpy.zeros((len(flat), 1), numpy.float32)
-        for start, length in zip(starts, lengths, strict=True):
-            is_token[start : start + length] = 1.0
+        gap = [0] * _GAP
+        flat = numpy.array([*gap, *(token for each in tokens for token in (*each, *gap))])
+        is_in_text = numpy.zeros((len(texts), len(flat)), numpy.float32)
+        for number, end in enumerate(numpy.cumsum(lengths + _GAP)):
+            is_in_text[number, end - lengths[number] : end] = 1.0
+        is_gap = ~is_in_text.any(axis=0)
 
         part = flat % len(weights["scale"])
         rows = self._table[flat] * weights["scale"][part, None] + weights["lo"][part, None]
         turn, shift, gain, offset = self._projected
-        projected = numpy.split(self._levelled(rows @ turn + shift, gain, offset), len(_WINDOWS), axis=1)
-        features = [rows]
-        for number, (size, before) in enumerate(_WINDOWS):
-            inner = projected[number] * is_token
+        inner = self._levelled(rows @ turn + shift) * gain + offset
+        inner[is_gap] = 0.0
+        for seen, (size, before) in zip(numpy.split(inner, len(_WINDOWS), axis=1), _WINDOWS, strict=True):
             for layer in ("1", "2"):
-                seen = self._window(inner, size, before) @ weights[f"w{layer}_{size}"] + weights[f"b{layer}_{size}"]
-                inner = (inner + numpy.maximum(seen, 0.0)) * is_token
-            features.append(inner)
-        level = self._levelled(numpy.concatenate(features, axis=1), weights["ln_g"], weights["ln_b"]) * is_token
-        sums = numpy.add.reduceat(level, starts, axis=0) @ weights["cnn_W"] + lengths[:, None] * weights["cnn_b"]
-        mean = sums / numpy.sqrt(lengths)[:, None]
+                change = self._windows(seen, size, before) @ weights[f"w{layer}_{size}"]
+                change += weights[f"b{layer}_{size}"]
+                seen[_GAP:-_GAP] += numpy.maximum(change, 0.0, out=change)
+                seen[is_gap] = 0.0
+        level = is_in_text @ self._levelled(numpy.concatenate([rows, inner], axis=1))
+        level = level * weights["ln_g"] + lengths[:, None] * weights["ln_b"]
+        mean = (level @ weights["cnn_W"] + lengths[:, None] * weights["cnn_b"]) / numpy.sqrt(lengths)[:, None]
         return self._unit(self._dense(mean.astype(numpy.float32)))
 
     def _dense(self, mean: Any) -> Any:
@@ -110,16 +116,18 @@ class AveragingEncoder(ModelEncoder):
         second = numpy.maximum(first @ weights["d2"], 0.0)
         return numpy.tanh(second @ weights["d3"] + first @ weights["p3"])
 
-    def _window(self, rows: Any, size: int, before: int) -> Any:
-        """Return each row with its neighbours beside it."""
-        padded = self._numpy.pad(rows, ((before, size - 1 - before), (0, 0)))
-        return self._numpy.concatenate([padded[place : place + len(rows)] for place in range(size)], axis=1)
+    def _windows(self, rows: Any, size: int, before: int) -> Any:
+        """Return each row with its neighbours beside it, except for those of the first and the last gap."""
+        first = _GAP - before
+        count = len(rows) - 2 * _GAP
+        return self._numpy.concatenate([rows[place : place + count] for place in range(first, first + size)], axis=1)
 
-    def _levelled(self, rows: Any, gain: Any, offset: Any) -> Any:
-        """Give each row the mean 0 and the variance 1, then the learnt ones (layer normalization)."""
-        rows = rows - rows.mean(axis=1, keepdims=True)
-        variance = (rows * rows).mean(axis=1, keepdims=True)
-        return rows / self._numpy.sqrt(variance + float(self._weights["eps"])) * gain + offset
+    def _levelled(self, rows: Any) -> Any:
+        """Give each row the mean 0 and the variance 1, in place (layer normalization)."""
+        rows -= rows.mean(axis=1, keepdims=True)
+        variance = self._numpy.einsum("ij,ij->i", rows, rows) / rows.shape[1]
+        rows /= self._numpy.sqrt(variance + float(self._weights["eps"]))[:, None]
+        return rows
 
     def _unit(self, rows: Any) -> Any:
         lengths = self._numpy.linalg.norm(rows, axis=1, keepdims=True)

@@ -75,6 +75,7 @@ class Comparison:
         self._numpy: Any = numpy
         self._catalogues: dict[int, Sequence[str]] = {}
         self._rows = _Rows(self._numpy)
+        self._places: dict[int, Any] = {}  # see `_places_of`; until a vector comes or goes
         self._missing: list[str] = []  # the last is the next
         self._due = 0.0  # when texts are encoded again
         self._of_encoder = self._of_file = ""
@@ -146,13 +147,19 @@ class Comparison:
         cosines = numpy.einsum("ij,j->i", self._rows.matrix, vector)
         unrelated = self._encoder.unrelated
         found = numpy.append(numpy.round((cosines - unrelated) / (1.0 - unrelated), DIGITS), numpy.nan)
-        # A text without a vector has the last position, which is not a number.
-        places = numpy.fromiter((self._rows.positions.get(text, -1) for text in texts), numpy.intp, len(texts))
+        places = self._places_of(asked.catalogue)
         found = found[places].astype("<f4")
         order = numpy.argsort(-found, kind="stable")[: asked.most_nearest]
         nearest = [int(position) for position in order if not numpy.isnan(found[position])]
         missing = int((places < 0).sum())
         return Compared(asked.number, found.tobytes(), nearest, missing, self._encoder.knows_all_languages)
+
+    def _places_of(self, catalogue: int) -> Any:
+        """Return the position of the vector of each text; -1 without one, where `compare` has no number."""
+        if catalogue not in self._places:
+            found = (self._rows.positions.get(text, -1) for text in self._catalogues.get(catalogue, ()))
+            self._places[catalogue] = self._numpy.fromiter(found, self._numpy.intp)
+        return self._places[catalogue]
 
     def _vector(self, query: str) -> Any:
         """Return the vector of a query; `None` if it cannot be made now."""
@@ -227,6 +234,7 @@ class Comparison:
         vectors = {text: numpy.frombuffer(vector, STORED) for text, vector in whole}
         width = self._rows.width or max(map(len, vectors.values()), default=0)
         self._rows.add((text, vector) for text, vector in vectors.items() if len(vector) == width)
+        self._places.clear()
 
     def _stored(self, texts: Sequence[str]) -> dict[str, bytes]:
         try:

@@ -102,7 +102,8 @@ class VectorStore:
             if known not in (0, FORMAT):
                 database.execute("DROP TABLE IF EXISTS vectors")
             database.execute(_TABLE)
-            database.execute(f"PRAGMA user_version = {FORMAT}")
+            if known != FORMAT:  # otherwise, the file would be written for nothing
+                database.execute(f"PRAGMA user_version = {FORMAT}")
         except BaseException:
             database.close()
             raise

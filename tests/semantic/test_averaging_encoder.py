@@ -57,6 +57,12 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it(encoder: AveragingEncod
     assert numpy.allclose(numpy.linalg.norm(together, axis=1), 1.0, atol=1e-5)
 
 
+def test_a_text_of_one_sentence_has_the_vector_of_that(encoder: AveragingEncoder) -> None:
+    found = encoder.texts(["List files.", "List files. Hidden ones, too.", "List files."])
+    assert numpy.allclose(found[[0, 2]], encoder.query("List files."), atol=1e-5)
+    assert found[1] @ found[0] < 0.99
+
+
 def test_of_a_long_text_the_beginning_is_read(encoder: AveragingEncoder) -> None:
     one, other = (encoder.query("time " * 700 + end) for end in ("", "database " * 700))
     assert numpy.allclose(one, other, atol=1e-5)

@@ -37,6 +37,15 @@ def test_more_texts_than_the_database_takes_at_once(tmp_path: Path) -> None:
     assert store.read(list(vectors)) == vectors
 
 
+def test_a_read_does_not_write_the_file(tmp_path: Path) -> None:
+    """On a slow disk, that takes longer than the vectors of a batch."""
+    path = tmp_path / "vectors.sqlite3"
+    VectorStore(path, "one").write({"a": b"1"})
+    before = path.read_bytes()
+    assert VectorStore(path, "one").read(["a"]) == {"a": b"1"}
+    assert path.read_bytes() == before
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_only_the_user_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "cache" / "vectors.sqlite3"
