@@ -93,6 +93,15 @@ class Places(Struct, frozen=True):
         is_local = scheme in ("http", "https") and _without_port(place) in LOCAL_HOSTS
         return None if is_local and not self.is_open and _without_port(host) in LOCAL_HOSTS else 403
 
+    def admits_probe(self, headers: Mapping[str, str]) -> bool:
+        """Return whether a probe may come by this host: none, an address, a name without dots, or an allowed one.
+
+        A page of another site comes by the name of that site, which has a dot, whatever address it resolves to.
+        """
+        host = headers.get("host", "")
+        name, dot, last = _without_port(host).rpartition(".")
+        return not dot or last.rstrip("]").isdecimal() or self.refusal({"host": host}) is None
+
     def sharing(self, headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
         """Return the headers with which a browser lets a page of a listed origin read a response (Fetch, 3.3)."""
         origin = headers.get("origin", "")

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+from search_mcp.fronts.http.access import Places
 from search_mcp.fronts.http.front import HttpFront
 from search_mcp.fronts.http.requests import HttpRequest, Receive, RefusedError, Scope, Send
 from search_mcp.fronts.http.server import HttpServer
@@ -20,8 +21,8 @@ _TEXT = (("content-type", "text/plain; version=0.0.4; charset=utf-8"),)
 class Health:
     """The ASGI application of that listener."""
 
-    def __init__(self, server: HttpServer, front: HttpFront) -> None:
-        self._server, self._front = server, front
+    def __init__(self, server: HttpServer, front: HttpFront, places: Places) -> None:
+        self._server, self._front, self._places = server, front, places
         self._asked_at = float("-inf")
 
     @property
@@ -33,6 +34,9 @@ class Health:
         if scope["type"] != "http":
             return
         request = HttpRequest(scope, receive, send)
+        if not self._places.admits_probe(request.headers):
+            await request.refuse(RefusedError(421, "this host is not allowed"))
+            return
         match request.method, request.path:
             case "GET", "/healthz":
                 await request.begin(200, _TEXT)

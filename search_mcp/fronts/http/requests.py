@@ -22,6 +22,8 @@ Pairs = Iterable[tuple[str, str]]
 
 BODY_BYTES = 4 << 20
 """The longest body, in bytes."""
+READ_BYTES = 16 << 20
+"""A longer body is read up to here, and dropped: many clients read no response before they have sent everything."""
 BODY_SECONDS = 30.0
 """Time in which a body has to arrive."""
 CLOSE = ("connection", "close")
@@ -93,19 +95,22 @@ class HttpRequest:
             ClientGoneError: the client is gone.
         """
         length = self.headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > 18 or int(length) > BODY_BYTES):
-            raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes", CLOSE)
-        body = bytearray()
+        too_long = RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes", CLOSE)
+        if length.isdecimal() and (len(length) > 18 or int(length) > READ_BYTES):
+            raise too_long
+        body, size = bytearray(), 0
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 while True:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
                         raise ClientGoneError
-                    body += message.get("body", b"")
-                    if len(body) > BODY_BYTES:
-                        raise RefusedError(413, f"the body has more than {BODY_BYTES:,} bytes", CLOSE)
-                    if not message.get("more_body", False):
+                    size += len(part := message.get("body", b""))
+                    is_last = not message.get("more_body", False)
+                    if size > READ_BYTES or (size > BODY_BYTES and is_last):
+                        raise too_long
+                    body += part if size <= BODY_BYTES else b""
+                    if is_last:
                         return bytes(body)
         except TimeoutError:
             raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSE) from None

@@ -138,7 +138,7 @@ async def running(started: Started, terms: Terms) -> AsyncIterator[tuple[HttpFro
             if not server.tokens and terms.resource is None:
                 log.warning("! no client has a token yet; `search-mcp token add NAME` makes one")
         try:
-            yield front, Health(server, front)
+            yield front, Health(server, front, terms.places)
         finally:
             with anyio.move_on_after(DRAIN_SECONDS):
                 await front.drain()

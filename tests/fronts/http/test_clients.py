@@ -154,3 +154,23 @@ def test_an_unknown_event_resumes_the_stream_of_no_request(last: str | None) -> 
 def test_hosts_and_origins_are_compared_without_case(host: str, origin: str | None, status: int | None) -> None:
     places = Places.of(("MCP.Example.com", "fd00::1", " "), ["https://APP.example.com"])
     assert places.refusal({"host": host, **({"origin": origin} if origin else {})}) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "is_admitted"),
+    [
+        ("10.1.2.3:8809", True),
+        ("[::1]:8809", True),
+        ("[::ffff:10.1.2.3]", True),
+        ("localhost:8809", True),
+        ("search-mcp:8809", True),
+        ("search-mcp.tools.svc:8809", True),
+        ("evil.example:8809", False),
+        ("10.1.2.3.evil.example", False),
+        ("localhost.", False),
+    ],
+)
+def test_a_probe_comes_by_no_name_of_another_site(host: str, is_admitted: bool) -> None:
+    places = Places.of(["search-mcp.tools.svc"], [])
+    assert places.admits_probe({"host": host}) is is_admitted
+    assert places.admits_probe({})  # HTTP/1.0

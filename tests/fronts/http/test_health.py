@@ -24,6 +24,8 @@ def test_health_and_metrics_are_told_at_an_address_of_their_own(tmp_path: Path) 
         assert 'search_mcp_requests_total{status="200"} 1' in metrics
         assert 'search_mcp_servers{state="ready"} 1' in metrics
         assert httpx2.get(running.health + "/mcp", trust_env=False).status_code == 404
+        rebound = httpx2.get(running.health + "/metrics", headers={"host": "evil.example"}, trust_env=False)
+        assert rebound.status_code == 421
 
 
 def test_the_log_can_be_json_with_the_ids_of_requests(tmp_path: Path) -> None:

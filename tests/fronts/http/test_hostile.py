@@ -125,6 +125,11 @@ def test_a_flood_is_not_kept(running: HttpServer, first: bytes, repeated: bytes,
     assert memory(running) - before < MOST_GROWTH
 
 
+def test_the_refusal_of_a_long_body_is_read_by_a_client_that_sends_it_all_first(running: HttpServer) -> None:
+    parts = [b"a" * (1 << 20)] * 5
+    assert statuses(running, FIRST + b"Content-Length: %d\r\n\r\n" % len(b"".join(parts)), *parts) == [413]
+
+
 def memory(running: HttpServer) -> int:
     """Return the most memory that the process had, in bytes."""
     (kilobytes,) = re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{running.process.pid}/status").read_text("utf-8"))
