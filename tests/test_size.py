@@ -22,7 +22,7 @@ MOST_FILES = 30
 """Of one folder: what a reader takes in at a glance."""
 MOST_LINES_OF_A_MODULE = 400
 LONGER = {
-    "backends/supervisor.py": 460,  # the whole life of one server
+    "backends/supervisor.py": 470,  # the whole life of one server
     "backends/remote/channel.py": 550,  # both forms of HTTP: one address, and the older one with a stream beside it
 }
 """Modules that may be longer, each with its own limit."""

@@ -4,15 +4,35 @@ A supervisor and a connection know these protocols only: no process, address or 
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from search_mcp.files import identity
 from search_mcp.wire.errors import SearchMcpError
 from search_mcp.wire.inflight import RequestFailure
-from search_mcp.wire.structs import Raw
+from search_mcp.wire.structs import Raw, Struct
+
+
+class Missing(Struct, frozen=True):
+    """A file of the user without which a server cannot be started."""
+
+    path: Path
+    found: tuple[int, int] | None
+    """The `identity` of the file that could not be used; `None` if there was none."""
+    remedy: str
+    """The command that writes the file."""
+
+    def is_replaced(self) -> bool:
+        """Return whether another file is there; may block."""
+        return identity(self.path) != self.found
 
 
 class CannotOpenChannelError(SearchMcpError):
-    """The server cannot be started or reached; the text is the reason and the remedy."""
+    """The server cannot be started or reached; the text is the reason and, without `missing`, the remedy."""
+
+    def __init__(self, reason: str, missing: Missing | None = None) -> None:
+        super().__init__(reason)
+        self.missing = missing
 
 
 class Listener(Protocol):

@@ -21,7 +21,7 @@ from typing import TypeVar
 import anyio
 
 from search_mcp.backends import system_keyring
-from search_mcp.backends.channel import CannotOpenChannelError
+from search_mcp.backends.channel import CannotOpenChannelError, Missing
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.system_keyring import KeyringError
 from search_mcp.config import embeddings, entries, sources
@@ -29,7 +29,7 @@ from search_mcp.config.placeholders import Source, at_home
 from search_mcp.config.schema import EmbeddingsAddress, ServerConfig, Unfilled
 from search_mcp.config.secrets import shown_arguments
 from search_mcp.config.sources import MOST_BYTES
-from search_mcp.files import without_waiting
+from search_mcp.files import identity, without_waiting
 from search_mcp.folders import secrets_folder
 from search_mcp.model.errors import for_shell
 from search_mcp.model.sentences import cut, on_one_line
@@ -112,7 +112,7 @@ async def _value(
     except KeyringError as exc:
         raise SourceError(f"{source.key}: {what} cannot be read, because {exc}") from exc
     except CannotOpenChannelError as exc:
-        raise SourceError(f"{source.key}: {what} {exc}") from exc
+        raise SourceError(f"{source.key}: {what} {exc}", exc.missing) from exc
 
 
 async def _in_thread(act: Callable[[], _Answer], dependencies: Dependencies) -> _Answer:
@@ -163,11 +163,13 @@ def _content(path: str, *, is_checked: bool) -> bytes:
 async def _user_secret(name: str, principal: str, dependencies: Dependencies) -> str:
     if not principal:
         raise CannotOpenChannelError("is one of each client over HTTP, and this server runs for none of them")
-    path = str(secrets_folder(principal) / name)
+    path = secrets_folder(principal) / name
+    found = await _in_thread(partial(identity, path), dependencies)
     try:
-        return _text(await _in_thread(partial(_content, path, is_checked=False), dependencies))
+        return _text(await _in_thread(partial(_content, str(path), is_checked=False), dependencies))
     except CannotOpenChannelError as exc:
-        raise CannotOpenChannelError(f"of {principal} {exc}; run `search-mcp token secret {principal} {name}`") from exc
+        missing = Missing(path, found, f"search-mcp token secret {principal} {name}")
+        raise CannotOpenChannelError(f"of {principal} {exc}", missing) from exc
 
 
 def _is_linked(path: str, opened: os.stat_result) -> bool:

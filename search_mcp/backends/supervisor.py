@@ -12,7 +12,7 @@ import anyio
 
 from search_mcp.backends.availability import Availability
 from search_mcp.backends.cache import SharingRecord
-from search_mcp.backends.channel import CannotOpenChannelError
+from search_mcp.backends.channel import CannotOpenChannelError, Missing
 from search_mcp.backends.connection import Connection
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.idleness import Idleness
@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 IDLE_STOP_SECONDS = 300.0
 """Time that a lazy backend may be idle before it is stopped, unless its entry sets another."""
+
+LOOK_SECONDS = 2.0
+"""Time between looks for a file that the user has to write."""
 
 
 class Supervisor:
@@ -281,6 +284,8 @@ class Supervisor:
                         self._availability.advance(Event.REST)
                     case Next.UNAUTHORIZED:
                         self._wait_for_login(self._config.redactor.shortened(ending.reason))
+                    case _ if ending.missing is not None:
+                        await self._wait_for_file(self._config.redactor.shortened(ending.reason), ending.missing)
                     case _:
                         await self._back_off(ending)
         finally:
@@ -314,6 +319,20 @@ class Supervisor:
         self._known.remembered.record_failure(reason, remedy)
         self._availability.advance(Event.UNAUTHORIZED)
         self.calls.wait_for_login(reason)
+
+    async def _wait_for_file(self, reason: str, missing: Missing) -> None:
+        """Wait until the user has written a file, or a call needs the server all the same."""
+        log.warning("! %s: %s; run `%s`", self.name, reason, missing.remedy)
+        wanted, self._failures = self._availability.wanted, 0
+        self._availability.set_reason(reason, missing.remedy)
+        self._availability.advance(Event.GIVE_UP)
+        self.calls.refuse()
+        wanted.clear()
+        while not wanted.is_set():
+            with anyio.move_on_after(LOOK_SECONDS):
+                await wanted.wait()
+            if await self._dependencies.run_blocking(missing.is_replaced):
+                wanted.set()
 
     async def _back_off(self, ending: Ended) -> None:
         """Wait for the next start, or give up; after that, a call that needs the server starts it once more."""
@@ -350,7 +369,7 @@ class Supervisor:
         try:
             return await self._connect_in_its_era()
         except CannotOpenChannelError as exc:
-            return Ended(str(exc))
+            return Ended(str(exc), missing=exc.missing)
         except Exception as exc:  # a bug here must not take the other backends down
             log.exception("! %s: bug", self.name)
             return Ended(f"internal error: {exc!r}")

@@ -25,7 +25,7 @@ from search_mcp.wire import payload
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "remote", "problem", "protocol", "inherit_env")
 _IRRELEVANT_TO_A_FAILURE = frozenset(
-    {"enabled", "startup", "principal", "secrets", "unfilled", "program", "held", "watch", "watch_folder"}
+    {"enabled", "startup", "secrets", "unfilled", "program", "held", "watch", "watch_folder"}
     | {"max_result_characters", "result_size", "switched_off"}
 )
 

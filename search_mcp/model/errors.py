@@ -36,8 +36,10 @@ def for_shell(word: str) -> str:
 def ask_user(command: str) -> str:
     """Write a remedy that only the user may carry out, for a model, which may have a shell.
 
-    The page has a button for each of these commands.
+    The page has a button for all but the commands for one client of `serve --http`.
     """
+    if " --for " in command or command.startswith("search-mcp token "):
+        return f"Ask the user to run `{command}` in a terminal of the computer where search-mcp runs"
     _, named, path = command.partition(" --config ")
     return f"Ask the user to run `{command}` in a terminal, or `search-mcp ui{named}{path}`"
 
@@ -85,7 +87,6 @@ class ToolNotFound(NotFound):
     noun = "Tool"
 
     def __init__(self, name: str, suggestions: Sequence[str] = (), called_as: str = "") -> None:
-        """Make the error; `called_as` is the signature of the first suggestion."""
         super().__init__(name, suggestions)
         self._called_as = called_as
 
@@ -149,7 +150,6 @@ class NotCompared(NeedsUser):
     code = SERVER_ERROR
 
     def __init__(self, server: str, kind: str, remedy: str) -> None:
-        """Make the error; `remedy` is the command that shows why."""
         sentence = f"MCP server '{server}' did not list its {kind}, so they cannot be compared with the accepted ones"
         super().__init__(server, f'{sentence}, as "pinTools" requires', remedy)
 

@@ -78,8 +78,15 @@ def test_a_secret_of_the_client_for_which_the_server_runs(tmp_path: Path, secret
 
 
 def test_a_missing_secret_of_a_client_names_its_command(tmp_path: Path, secrets: Path) -> None:
-    said = fails(of_anna(entry("${user:TOKEN}", tmp_path)), world(tmp_path))
-    assert said == ("env.KEY: the secret TOKEN of anna does not exist; run `search-mcp token secret anna TOKEN`")
+    with pytest.raises(SourceError) as failed:
+        read(of_anna(entry("${user:TOKEN}", tmp_path)), world(tmp_path))
+    assert str(failed.value) == "env.KEY: the secret TOKEN of anna does not exist"
+    missing = failed.value.missing
+    assert missing is not None
+    assert missing.remedy == "search-mcp token secret anna TOKEN"
+    assert not missing.is_replaced()
+    (secrets / "TOKEN").touch()
+    assert missing.is_replaced()
 
 
 def test_only_clients_over_http_have_secrets(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ EDITS: list[tuple[dict[str, Any], set[str]]] = [
     ({"rename": {"a": "b"}}, {"last failure", "texts"}),
     ({"describe": {"a": "b"}}, {"last failure", "texts"}),
     ({"call_timeout_seconds": 1.0}, {"last failure"}),
+    ({"principal": "anna"}, {"last failure"}),  # its login or secret may be missing
     ({"startup": "lazy"}, set()),
     ({"watch": ("src/**",), "watch_folder": "/a"}, set()),
     ({"enabled": False}, set()),

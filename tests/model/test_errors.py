@@ -19,6 +19,7 @@ from search_mcp.model.errors import (
     PromptNotFound,
     ResourceNotFound,
     ToolNotFound,
+    ask_user,
 )
 from search_mcp.model.names import State
 from search_mcp.model.sentences import LONGEST_NAME
@@ -336,6 +337,13 @@ def test_a_not_found_error_has_its_suggestions(kind: type[NotFound]) -> None:
 def test_a_config_error_has_place_problem_and_remedy(error: ConfigError, then: str) -> None:
     assert str(error) == then
     assert not isinstance(error, WireError)
+
+
+@pytest.mark.parametrize("command", ["auth login notion --config F --for ben", "token secret ben KEY"])
+def test_what_is_for_one_name_of_the_front_over_http_is_not_done_on_the_page(command: str) -> None:
+    assert ask_user(f"search-mcp {command}") == (
+        f"Ask the user to run `search-mcp {command}` in a terminal of the computer where search-mcp runs"
+    )
 
 
 def test_the_command_for_the_user_is_never_shortened() -> None:

@@ -99,7 +99,7 @@ class Places(Struct, frozen=True):
         A page of another site comes by the name of that site, which has a dot, whatever address it resolves to.
         """
         host = headers.get("host", "")
-        name, dot, last = _without_port(host).rpartition(".")
+        _, dot, last = _without_port(host).rpartition(".")
         return not dot or last.rstrip("]").isdecimal() or self.refusal({"host": host}) is None
 
     def sharing(self, headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
