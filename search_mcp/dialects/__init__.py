@@ -43,6 +43,9 @@ class MergedCapabilities(Struct, frozen=True):
 class Gateway(Protocol):
     """The interface of the gateway to a front."""
 
+    on_the_page: str
+    """The end of the error about an address that the client cannot show; empty if no page shows it."""
+
     def attach(self, tell_front: "Callable[[News | CatalogChanged], None]") -> None:
         """Tell notifications and changes of lists to the front from now on."""
         ...

@@ -327,8 +327,8 @@ def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
     return any(map(_is_url, _asked(unfinished))) and not can_open_urls(capabilities)
 
 
-ON_THE_PAGE: Final = "the user can open the address on the page of `search-mcp ui`"
-"""The remedy where a client cannot show an address."""
+ON_THE_PAGE: Final = "; the user can open the address on the page of `search-mcp ui`"
+"""The end of the error where a client cannot show an address, and the page shows those of this client."""
 
 
 def links(server: str, outcome: Outcome, capabilities: Fields) -> list[Link]:

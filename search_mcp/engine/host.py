@@ -326,6 +326,7 @@ class Host:
             BY_NAME[profile_name] if profile_name is not None else None,
             results=self._results,
             shared_folder=str(opened.follow.path.parent),
+            is_on_page=True,
         )
         client = Client(gateway)
         limit = config.settings.max_message_bytes

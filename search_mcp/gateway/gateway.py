@@ -16,7 +16,7 @@ from search_mcp.catalog.profiles import Audience, Profile, first_list_patience
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
-from search_mcp.dialects.asking import renamed
+from search_mcp.dialects.asking import ON_THE_PAGE, renamed
 from search_mcp.folders import results_folder
 from search_mcp.gateway.client_meanings import ClientMeanings
 from search_mcp.gateway.client_news import Notification, is_for_client
@@ -58,11 +58,14 @@ class Gateway:
         *,
         results: ProcessResults | None = None,
         shared_folder: str | None = None,
+        is_on_page: bool = False,
     ) -> None:
         """`profile` is the one that the client was started with, if any.
 
-        Without `results`, no result is shortened. Servers whose folder does not matter start in `shared_folder`.
+        Without `results`, no result is shortened. Servers whose folder does not matter start in `shared_folder`. The
+        addresses that the client cannot show are shown on the page if it `is_on_page`.
         """
+        self.on_the_page = ON_THE_PAGE if is_on_page else ""
         self._dependencies, self.later = dependencies, pool.later
         self.file_queue = dependencies.file_queue
         self.opening: Opening | None = None

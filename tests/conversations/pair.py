@@ -356,6 +356,7 @@ class Pair:
             profile,
             results=ProcessResults(self._load_kept_results),
             shared_folder=CONFIGURATION_FOLDER if self.is_pooled else None,
+            is_on_page=self.is_pooled,  # as in an engine
         )
         self._subsets[made] = self.subset
         return made

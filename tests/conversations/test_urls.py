@@ -5,6 +5,7 @@ import pytest
 from conversations.eras import legacy_modern, modern_client, modern_legacy
 from conversations.pair import Pair
 from conversations.words import Json, text
+from search_mcp.dialects.asking import ON_THE_PAGE
 
 BOTH_MODES: Json = {"form": {}, "url": {}}
 URL: Json = {"mode": "url", "message": "Sign in", "url": "https://example.com/sign-in?state=☃"}
@@ -100,8 +101,7 @@ def test_who_cannot_open_urls_is_not_asked_to(pair: Pair, declared: Json) -> Non
         pair.alpha.is_called("echo").fails(*REQUIRED)
     pair.front.fails(
         -32021,
-        "The server needs of the client what it did not declare: elicitation; "
-        "the user can open the address on the page of `search-mcp ui`",
+        f"The server needs of the client what it did not declare: elicitation{ON_THE_PAGE if pair.is_pooled else ''}",
         {"requiredCapabilities": {"elicitation": {"url": {}}}},
     )
 

@@ -146,7 +146,7 @@ class FrontModern:
             params=params,
             meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self._sender(envelope, exchange),
-            reply=Reply(lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities))),
+            reply=Reply(lambda outcome: exchange.settle(self._admitted(outcome, envelope.capabilities))),
             report=exchange.report if token is not None else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
         )
@@ -160,6 +160,13 @@ class FrontModern:
         return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, exchange)
 
     # To the client
+
+    def _admitted(self, outcome: Outcome, capabilities: Fields) -> Outcome:
+        if isinstance(outcome, PeerError) and outcome.code == names.URL_ELICITATION_REQUIRED:
+            outcome = asking.asked_in_error(outcome.error) or outcome
+        if not isinstance(outcome, InputRequired):
+            return outcome
+        return _undeclared(outcome, capabilities, self._gateway.on_the_page) or outcome
 
     def _answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
         """Answer a call with its outcome, as a modern response."""
@@ -279,12 +286,6 @@ def _viewer(envelope: detect.Envelope) -> Viewer:
     return _VIEWER_OF_APPS if names.APPS_EXTENSION in extensions(envelope.capabilities) else _VIEWER
 
 
-def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
-    if isinstance(outcome, PeerError) and outcome.code == names.URL_ELICITATION_REQUIRED:
-        outcome = asking.asked_in_error(outcome.error) or outcome
-    return (_undeclared(outcome, capabilities) or outcome) if isinstance(outcome, InputRequired) else outcome
-
-
 def _modern_error(error: WireError) -> WireError:
     # "Implementations of this protocol version MUST NOT emit these codes: -32002 [...] replaced by -32602", "-32042"
     code = _REPLACED.get(error.code)
@@ -293,7 +294,7 @@ def _modern_error(error: WireError) -> WireError:
     return error
 
 
-def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | None:
+def _undeclared(unfinished: InputRequired, capabilities: Fields, on_the_page: str) -> WireError | None:
     """Return the error for questions that need undeclared capabilities; `None` if there are none.
 
     "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
@@ -307,6 +308,6 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | 
         missing[names.ELICITATION] = {"url": {}}
     if not missing:
         return None
-    remedy = f"; {asking.ON_THE_PAGE}" if asking.needs_more(unfinished, capabilities) else ""
+    remedy = on_the_page if asking.needs_more(unfinished, capabilities) else ""
     message = f"The server needs of the client what it did not declare: {', '.join(missing)}{remedy}"
     return ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
