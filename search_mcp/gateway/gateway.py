@@ -59,13 +59,15 @@ class Gateway:
         results: ProcessResults | None = None,
         shared_folder: str | None = None,
         is_on_page: bool = False,
+        principal: str = "",
     ) -> None:
         """`profile` is the one that the client was started with, if any.
 
         Without `results`, no result is shortened. Servers whose folder does not matter start in `shared_folder`. The
-        addresses that the client cannot show are shown on the page if it `is_on_page`.
+        addresses that the client cannot show are shown on the page if it `is_on_page`. Its tool calls are recorded as
+        those of a `principal`, if it has one.
         """
-        self.on_the_page = ON_THE_PAGE if is_on_page else ""
+        self.on_the_page, self._principal = ON_THE_PAGE if is_on_page else "", principal
         self._dependencies, self.later = dependencies, pool.later
         self.file_queue = dependencies.file_queue
         self.opening: Opening | None = None
@@ -216,7 +218,8 @@ class Gateway:
             from search_mcp.usage.client_usage import ClientUsage
             from search_mcp.usage.queue import UsageQueue
 
-            queue = UsageQueue(path, there.file_queue, self.later, there.clock, there.wall_clock)
+            clocks = there.clock, there.wall_clock
+            queue = UsageQueue(path, there.file_queue, self.later, *clocks, self._principal)
             self.usage = ClientUsage(queue, self._router.submit)
         return self.usage
 

@@ -20,6 +20,8 @@ LONGEST_CLIENT = 64
 LONGEST_NAME = 200
 """Characters of a server's or a tool's name that are recorded."""
 UNKNOWN_CLIENT = "unknown"
+_OF_PRINCIPAL: Final = " / "
+"""Stands between a principal over HTTP, whose name has no space, and the name of its client."""
 
 Ending: TypeAlias = Literal["ok", "tool error", "error", "cancelled", "lost", "unread task"]
 """The end of a call. Plain texts: the database takes much longer to store enumerations."""
@@ -59,7 +61,7 @@ class EndedCall(Struct, frozen=True, gc=False):
             size += len(body) if isinstance(body, Raw) else sum(map(len, body.values()))
         return size
 
-    def row(self, epoch: float) -> Row:
+    def row(self, epoch: float, principal: str = "") -> Row:
         """Measure it; `epoch` is the time since the epoch at which its clock was zero."""
         server, tool = self.tool
         if not tool:
@@ -67,7 +69,8 @@ class EndedCall(Struct, frozen=True, gc=False):
         given = self.arguments if isinstance(self.arguments, int) else characters(self.arguments)
         seconds = self.ended - self.started
         how, size, text = _ending(self.outcome)
-        names = safe(_client(self.caller), LONGEST_CLIENT), safe(server, LONGEST_NAME), safe(tool, LONGEST_NAME)
+        client = f"{principal}{_OF_PRINCIPAL}{_client(self.caller)}" if principal else _client(self.caller)
+        names = safe(client, LONGEST_CLIENT), safe(server, LONGEST_NAME), safe(tool, LONGEST_NAME)
         return (epoch + self.ended, *names, seconds, how, given, size, text)
 
 
@@ -77,6 +80,12 @@ def _client(caller: Caller) -> str:
     if name is None and caller.info is not None:
         name = payload.string(payload.object_or_empty(caller.info).get("name"))
     return (name or UNKNOWN_CLIENT)[: 2 * LONGEST_CLIENT]
+
+
+def principal_and_name(client: str) -> tuple[str, str]:
+    """Return the principal of a recorded client, which is empty for the user's own, and the name it gives itself."""
+    principal, mark, name = client.partition(_OF_PRINCIPAL)
+    return (principal, name) if mark else ("", client)
 
 
 @lru_cache(1024)

@@ -41,10 +41,11 @@ class UsageQueue:
         later: CallLater,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
+        principal: str = "",
     ) -> None:
-        """`run` carries out a file operation where it may block."""
+        """`run` carries out a file operation where it may block; `principal` is that of the client, if it has one."""
         self._path, self._run, self._later = path, run, later
-        self.clock, self._wall_clock = clock, wall_clock
+        self.clock, self._wall_clock, self._principal = clock, wall_clock, principal
         # Both threads change only the ends.
         self._waiting: deque[EndedCall | Row | None] = deque(maxlen=MOST_WAITING)
         self._held = 0  # bytes of arguments and results that they keep in memory
@@ -95,7 +96,8 @@ class UsageQueue:
     def _row(self, call: EndedCall | Row | None) -> Row | None:
         """Measure a call, unless that was done."""
         try:
-            return call.row(self._wall_clock() - self.clock()) if isinstance(call, EndedCall) else call
+            epoch = self._wall_clock() - self.clock()
+            return call.row(epoch, self._principal) if isinstance(call, EndedCall) else call
         except Exception:  # a bug must not keep others from being recorded
             log.exception("! bug while a call was recorded")
             return None

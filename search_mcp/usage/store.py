@@ -16,7 +16,7 @@ from pathlib import Path
 
 from search_mcp.files import first_irregular, identity, locked, make_private
 from search_mcp.model.visible import quoted
-from search_mcp.usage.ended_calls import Row
+from search_mcp.usage.ended_calls import Row, principal_and_name
 from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
@@ -195,6 +195,11 @@ class Largest(Struct, frozen=True):
     tool: str
     characters: int
     """Of the text that the client may give to its model."""
+
+    @property
+    def client_name(self) -> str:
+        """The name that the client gives itself."""
+        return principal_and_name(self.client)[1]
 
 
 @contextlib.contextmanager

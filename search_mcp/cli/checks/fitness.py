@@ -88,7 +88,7 @@ def of_usage(
     raised = {each.name: each.result_size or 0 for each in servers if each.max_result_characters is None}
     longest: dict[Profile, dict[str, int]] = {}
     for each in seen:
-        profile = by_client_name(each.client)
+        profile = by_client_name(each.client_name)
         if each.server not in raised or client not in (None, profile):
             continue
         if profile.takes_result_size and each.characters <= raised[each.server]:

@@ -8,13 +8,13 @@ import enum
 import math
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from search_mcp.catalog import profiles
-from search_mcp.usage.ended_calls import LOST, OK, REFUSED, TOOL_ERROR, Row
+from search_mcp.usage.ended_calls import LOST, OK, REFUSED, TOOL_ERROR, Row, principal_and_name
 from search_mcp.usage.store import calls_since, reading
 
 CHARACTERS_A_TOKEN: Final = 4
@@ -125,14 +125,14 @@ class Wanted:
     def includes(self, call: Row) -> bool:
         """Return whether a call passes the filter."""
         _, client, server, tool = call[:4]
-        return (self.client is None or client in self._names) and (
+        return (self.client is None or not self._names.isdisjoint((client, *principal_and_name(client)))) and (
             self.server is None or (server or (OURS if tool else UNKNOWN_TOOL)) == self.server
         )
 
     @property
-    def _names(self) -> Container[str]:
+    def _names(self) -> Set[str]:
         known = profiles.BY_NAME.get(self.client or "")
-        return (self.client or "", *(known.client_names if known is not None else ()))
+        return {self.client or "", *(known.client_names if known is not None else ())}
 
     def __str__(self) -> str:
         to, by = f" to {self.server}" if self.server else "", f" by {self.client}" if self.client else ""

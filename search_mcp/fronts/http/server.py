@@ -47,7 +47,8 @@ class HttpServer:
 
     def _new_gateway(self, token: Token) -> Gateway:
         profile = BY_NAME[token.profile] if token.profile is not None else self.profile
-        gateway = Gateway(of_token(self.config, token), self.dependencies, self.pool, profile, results=self.results)
+        config, principal = of_token(self.config, token), token.name
+        gateway = Gateway(config, self.dependencies, self.pool, profile, results=self.results, principal=principal)
         gateway.note_broken_edit(self._error)
         return gateway
 

@@ -125,6 +125,7 @@ def test_each_client_is_compared_with_what_it_got_itself() -> None:
     seen = [largest("claude-code", "box", 60_000), largest("codex-mcp-client", "box", 45_000)]
     assert of_usage_of(*seen) == ["claude-code", "codex"]
     assert of_usage_of(*seen, client="codex") == ["codex"]
+    assert of_usage_of(largest("anna / claude-code", "box", 10**7)) == ["claude-code"]
     assert of_usage_of(*seen, client="cursor") == []
 
 

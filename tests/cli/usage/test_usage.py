@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, server
-from search_mcp.cli.usage.report import By, summed_up
+from search_mcp.cli.usage.report import By, Wanted, summed_up
 from search_mcp.cli.usage.usage import duration, size
 from search_mcp.usage.ended_calls import Row
 from search_mcp.usage.store import UsageStore
@@ -166,6 +166,12 @@ def test_the_last_calls_are_listed_of_one_client_or_server(recorded: Place) -> N
     (call,) = recorded.run("usage", "--last", "5", "--client", "another", "--json").json["calls"]
     assert (call["client"], call["server"], call["tool"], call["ending"]) == ("another", "alpha", "echo", "ok")
     assert recorded.run("usage", "--last", "5", "--server", "beta").out == "No tool call to beta was recorded.\n"
+
+
+@pytest.mark.parametrize("name", ["anna", "n8n", "anna / n8n"])
+def test_a_client_over_http_is_found_by_the_name_of_its_token_too(name: str) -> None:
+    assert Wanted(name).includes(call(client="anna / n8n"))
+    assert not Wanted(name).includes(call(client="ben / claude-code"))
 
 
 def test_the_calls_of_one_client_or_server_are_summed_up(recorded: Place) -> None:

@@ -161,6 +161,16 @@ def test_a_server_without_its_secret_says_so_and_starts_when_it_is_stored(team: 
             time.sleep(0.05)
 
 
+def test_a_call_is_recorded_with_the_name_of_its_token(team: Team) -> None:
+    with team.client("anna") as anna:
+        anna.opens()
+        anna.sends("tools/call", name="common.count", arguments={})
+        anna.delete(anna.address, headers=anna.session)
+    while not (found := json.loads(team.server.types("usage", "--client", "anna", "--last", "1", "--json"))["calls"]):
+        time.sleep(0.05)
+    assert found[0]["client"] == "anna / a client"
+
+
 def test_a_removed_token_takes_its_secrets_along(team: Team) -> None:
     team.server.token("dora")
     team.server.types("token", "secret", "dora", "WHO", stdin="it is dora")
