@@ -38,8 +38,8 @@ MOST_STREAM_BYTES = 4 << 20
 """Bytes of their messages."""
 LONGEST_NUMBER = 18
 """Digits of a number in the id of an event."""
-MOST_SESSIONS = 64
-"""Sessions of one principal; the one that was idle longest ends for a new one."""
+MOST_SESSIONS, MOST_IN_ALL = 64, 512
+"""Sessions of one principal, and in all; the one of them that was idle longest ends for a new one."""
 
 
 _VIEWER = Viewer(None, object_output_only=False)
@@ -173,12 +173,15 @@ class Clients:
 
     def new_session(self, token: Token) -> Client:
         """Begin a legacy session."""
-        mine = [each for (owner, _), each in self._sessions.items() if owner == token.name]
-        if len(mine) >= MOST_SESSIONS:
-            idle = [each for each in mine if not each.open_requests]
-            if not idle:
-                raise RefusedError(429, f"{MOST_SESSIONS} sessions are open", ("retry-after", "5"))
-            self.end(min(idle, key=lambda each: each.used_at))
+        all_of_them = list(self._sessions.values())
+        mine = [each for each in all_of_them if each.token.name == token.name]
+        for crowd, most in ((mine, MOST_SESSIONS), (all_of_them, MOST_IN_ALL)):
+            if len(crowd) >= most:
+                idle = [each for each in crowd if not each.open_requests]
+                if not idle:
+                    raise RefusedError(429, f"{most} sessions are open", ("retry-after", "5"))
+                self.end(min(idle, key=lambda each: each.used_at))
+                break
         session = secrets.token_urlsafe(24)
         client = Client(token, self._new_gateway(token), self._limit, session)
         self._sessions[token.name, session] = self._begun(client)

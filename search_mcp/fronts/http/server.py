@@ -17,6 +17,7 @@ from search_mcp.config.watches import Watches
 from search_mcp.folders import tokens_folder
 from search_mcp.fronts.http.access import Token
 from search_mcp.fronts.http.clients import LOOK_SECONDS, Clients
+from search_mcp.fronts.http.process_limits import ProcessLimits
 from search_mcp.fronts.http.token_store import TokenStore
 from search_mcp.gateway.gateway import Gateway
 from search_mcp.gateway.reloading import is_made
@@ -40,6 +41,7 @@ class HttpServer:
 
     def __post_init__(self) -> None:
         self.clients = Clients(self._new_gateway, self.config.settings.max_message_bytes)
+        self._limits = ProcessLimits(self.dependencies.spawn)
         self._error: str | None = None
         self.store = TokenStore(tokens_folder())
         self.tokens: Sequence[Token] = ()
@@ -47,8 +49,11 @@ class HttpServer:
 
     def _new_gateway(self, token: Token) -> Gateway:
         profile = BY_NAME[token.profile] if token.profile is not None else self.profile
-        config, principal = of_token(self.config, token), token.name
-        gateway = Gateway(config, self.dependencies, self.pool, profile, results=self.results, principal=principal)
+        config, dependencies = (
+            of_token(self.config, token),
+            replace(self.dependencies, spawn=self._limits.of(token.name)),
+        )
+        gateway = Gateway(config, dependencies, self.pool, profile, results=self.results, principal=token.name)
         gateway.note_broken_edit(self._error)
         return gateway
 
@@ -110,7 +115,10 @@ class HttpServer:
 
 
 def of_token(config: Config, token: Token) -> Config:
-    """Return the configuration as a token gives it: some servers, perhaps with tools that read only."""
+    """Return the configuration as a token gives it: some servers, perhaps with tools that read only.
+
+    None starts with a client because it was used lately: a program may begin a session for each of its runs.
+    """
     if token.servers is not None:
         config = parse(token.servers).of(config)
     return replace(config, servers=tuple(_of_token(each, token) for each in config.servers))
@@ -118,4 +126,5 @@ def of_token(config: Config, token: Token) -> Config:
 
 def _of_token(server: ServerConfig, token: Token) -> ServerConfig:
     principal = "" if server.share == "all" else token.name
-    return replace(server, principal=principal, read_only=server.read_only or token.read_only)
+    startup = "lazy" if server.startup == "auto" else server.startup
+    return replace(server, principal=principal, read_only=server.read_only or token.read_only, startup=startup)

@@ -9,12 +9,14 @@ import anyio.lowlevel
 import pytest
 
 from fronts.http.in_process import LIMIT, new_gateway, running
+from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.dialects.front.http_rules import Post
 from search_mcp.fronts.http import clients as module
 from search_mcp.fronts.http.access import Places, Token
 from search_mcp.fronts.http.clients import MOST_STREAM_BYTES, Client
 from search_mcp.fronts.http.front import Response
-from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest
+from search_mcp.fronts.http.requests import ClientGoneError, HttpRequest, RefusedError
+from search_mcp.fronts.http.server import of_token
 from search_mcp.fronts.http.streams import CONGESTED_BYTES, Stream
 from search_mcp.gateway.gateway import Gateway
 
@@ -110,6 +112,28 @@ def test_a_new_token_has_nothing_of_the_former() -> None:
             assert former.scope.cancel_called
 
     anyio.run(main)
+
+
+def test_a_session_takes_the_place_of_the_one_in_all_that_was_idle_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_IN_ALL", 2)
+
+    async def main() -> None:
+        async with running() as clients:
+            with clients.new_session(ANNA).in_use():
+                idle = clients.new_session(BOB)
+                with clients.new_session(BOB).in_use():
+                    assert idle.scope.cancel_called
+                    with pytest.raises(RefusedError) as refused:
+                        clients.new_session(Token("carol", "c"))
+            assert (refused.value.status, refused.value.reason) == (429, "2 sessions are open")
+
+    anyio.run(main)
+
+
+def test_a_server_that_was_used_lately_does_not_start_with_each_session() -> None:
+    servers = tuple(ServerConfig(name=each, command="x", startup=each) for each in ("auto", "lazy", "eager"))
+    config = of_token(Config(servers, Settings(), ()), ANNA)
+    assert [each.startup for each in config.servers] == ["lazy", "lazy", "eager"]
 
 
 def test_streams_that_are_kept_for_a_client_have_a_limit_together() -> None:

@@ -1,0 +1,53 @@
+"""The limits of the processes of servers over HTTP: of one principal, and in all.
+
+Beyond one, a server is not started, and its calls are answered with the reason.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from search_mcp.backends.channel import Channel
+from search_mcp.backends.process.launching import Command, Spawn
+
+MOST_OF_ONE = 64
+"""Processes of the servers of one principal."""
+MOST_IN_ALL = 256
+"""Processes of all servers. A small server takes some 50 MB, and a machine has some thousand processes."""
+
+
+class ProcessLimits:
+    """The processes that run, by principal."""
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._running: dict[object, str] = {}
+
+    def of(self, principal: str) -> Spawn:
+        """Return what starts the processes of a principal."""
+        return partial(self._start, principal)
+
+    async def _start(
+        self, principal: str, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> Channel:
+        """Start a process.
+
+        Raises:
+            OSError: too many run, or it cannot be started.
+        """
+        running = list(self._running.values())
+        if running.count(principal) >= MOST_OF_ONE:
+            raise OSError(f"{MOST_OF_ONE} servers of this token run already, in all its sessions")
+        if len(running) >= MOST_IN_ALL:
+            raise OSError(f"{MOST_IN_ALL} servers of all tokens run already")
+        key = object()
+        self._running[key] = principal
+
+        def end() -> None:
+            self._running.pop(key, None)
+            on_end()
+
+        try:
+            return await self._spawn(command, on_stdout, end)
+        except BaseException:
+            self._running.pop(key, None)
+            raise
