@@ -43,7 +43,7 @@ MOST_LINES = {
     "own_tools": 1_600,
     "results": 1_230,
     "gateway": 2_850,  # addresses that wait for the page
-    "fronts": 2_980,  # the front over HTTP: three quarters, with pages of other sites, access tokens, a server card and limits
+    "fronts": 2_980,  # the front over HTTP: three quarters, with pages of other sites, access tokens, limits
     "engine": 2_180,  # a request for the page
     "clients": 2_671,
     "cli": 11_200,  # what the page shows before it is written; tools and clients for both; secrets; full removal
