@@ -12,7 +12,7 @@ from search_mcp.backends.process.launching import Command, Spawn
 MOST_OF_ONE = 64
 """Processes of the servers of one principal."""
 MOST_IN_ALL = 256
-"""Processes of all servers. A small server takes some 50 MB, and a machine has some thousand processes."""
+"""Processes of the servers of all principals; a small one takes some 50 MB."""
 
 
 class ProcessLimits:
