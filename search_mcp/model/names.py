@@ -23,7 +23,7 @@ class Era(_Word):
 
 
 class State(enum.StrEnum):
-    """The state of a server, as code and JSON have it; `model/standing` has the words for people."""
+    """The state of a server, as code and JSON have it; `model/standing` has the words for people and models."""
 
     STOPPED = "stopped"
     STARTING = "starting"

@@ -1,6 +1,7 @@
 """How a server stands: its state in words, what happened, the cause, the remedy and the time.
 
-The screens of commands and the texts for models use these words; JSON has the `State` itself. Pure.
+The screens of commands and the answers for models use these words; JSON of commands and data of errors have the
+`State` itself. Pure.
 """
 
 from search_mcp.model.names import State

@@ -42,7 +42,7 @@ class ServerReport:
         return lines or ["No servers are configured."], servers
 
     def _state(self, status: Status) -> dict[str, Any]:
-        state = {"name": status.server, "state": status.state, "tools": self._tools[status.server]}
+        state = {"name": status.server, "state": standing_of(status).word, "tools": self._tools[status.server]}
         if self._skills[status.server]:
             state["skills"] = self._skills[status.server]
         # Nobody may have accepted the texts of a server that does not run.

@@ -399,7 +399,7 @@ def test_every_servers_state_is_shown(pair: Pair) -> None:
     pair.front.opens()
     servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
     states = {server["name"]: (server["state"], server["tools"]) for server in servers}
-    assert states == {"alpha": ("ready", 2), "beta": ("disabled", 0), "gamma": ("failed", 0)}
+    assert states == {"alpha": ("ready", 2), "beta": ("off", 0), "gamma": ("failed", 0)}
     assert servers[2]["lastError"] == "environment variable X is not set; set it"
 
 

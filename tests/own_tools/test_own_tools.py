@@ -854,12 +854,12 @@ def test_lists_servers() -> None:
             {"name": "files", "state": "ready", "tools": 2},
             {
                 "name": "git",
-                "state": "backing off",
+                "state": "failed",
                 "tools": 1,
                 "description": "History of the project",
                 "lastError": "exit code 1",
             },
-            {"name": "old", "state": "disabled", "tools": 0, "lastError": "it is disabled in the configuration"},
+            {"name": "old", "state": "off", "tools": 0, "lastError": "it is disabled in the configuration"},
         ]
     }
     assert [line.partition(":")[0] for line in text.splitlines()] == ["files", "git", "old"]
@@ -867,6 +867,13 @@ def test_lists_servers() -> None:
         "git: failed, 1 tool; History of the project (exit code 1)",
         "old: off, 0 tools (it is disabled in the configuration)",
     ]
+
+
+@pytest.mark.parametrize("capabilities", [None, ServerCapabilities("x", Era.LEGACY, frozenset())])
+@pytest.mark.parametrize("state", State)
+def test_text_and_data_name_a_state_by_one_word(state: State, capabilities: ServerCapabilities | None) -> None:
+    text, data = with_servers(Status("x", state, capabilities=capabilities)).ask("list_servers", {})
+    assert text.splitlines()[1].startswith(f"x: {data['servers'][1]['state']}, ")
 
 
 def test_a_server_is_listed_with_the_names_of_its_tools() -> None:

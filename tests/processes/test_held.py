@@ -129,7 +129,7 @@ def test_switches_filters_and_settings_take_effect_at_once(serve: Serve) -> None
         run.asks("tools/list")
         entries = {"two": {**GOOD, "tools": {"deny": ["big"]}}, "one": {**GOOD, "disabled": True}}
         write(run, entries, confirmCommands=None, descriptionLength=50)
-        run.waits_until(lambda: run.states()["one"] == "disabled" != run.states()["two"])
+        run.waits_until(lambda: run.states()["one"] == "off" != run.states()["two"])
         assert run.calls("two.echo", words="x") == "x"
         run.is_refused("two.big", size=16)
 
@@ -138,7 +138,7 @@ def test_a_disabled_server_that_an_edit_adds_is_held_when_it_is_switched_on(serv
     with serve({}, confirmCommands=None) as run:
         run.opens()
         write(run, {"evil": evil(run, enabled=False)}, confirmCommands=None)
-        run.waits_until(lambda: run.states() == {"evil": "disabled"})
+        run.waits_until(lambda: run.states() == {"evil": "off"})
         assert b"held" not in run.stderr
         assert run.types("enable", "evil", "--config", str(run.config)).returncode == 0
         is_held(run)
