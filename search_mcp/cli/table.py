@@ -4,8 +4,8 @@ Decides which columns are left out, which cells are wrapped, and when each row b
 Cells are cleaned, single lines. Pure, except for the console that measures and wraps.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from rich.cells import cell_len
@@ -40,17 +40,25 @@ class Table:
     """Whether the last cell is cut to one line instead of wrapped."""
     has_names: bool = False
     """Whether the last cells are names, which are hard to read in parts."""
+    legend: Mapping[str, str] = field(default_factory=dict)
+    """The meaning of headings; written below the table for the columns that are shown."""
 
 
-def laid_out(table: Table, styled: Styled, console: Console) -> Iterable[Text]:
-    """Return a table as lines that fit the console."""
+def laid_out(table: Table, styled: Styled, console: Console) -> Iterator[Text]:
+    """Yield a table as lines that fit the console."""
     positions = [*range(len(table.headings))]
     for left_out in (None, *table.dispensable):
         positions = [each for each in positions if table.headings[each] != left_out]
         grid = _Grid(table, positions, styled, console)
         if grid.fits():
-            return grid.lines()
-    return _stacked(table, positions, styled, console)
+            yield from grid.lines()
+            break
+    else:
+        yield from _stacked(table, positions, styled, console)
+    shown = (table.headings[each] for each in positions)
+    if legend := "; ".join(f"{each}: {table.legend[each]}" for each in shown if each in table.legend):
+        yield Text()
+        yield from _wrapped(Text(f"{legend}.", "dim"), 0, console)
 
 
 class _Grid:

@@ -11,8 +11,9 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TextIO
 
 from rich.highlighter import JSONHighlighter
@@ -157,6 +158,7 @@ class Terminal:
         dispensable: Sequence[str] = (),
         is_cut: bool = False,
         has_names: bool = False,
+        legend: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Write a table; the parameters are those of `Table`.
 
@@ -170,7 +172,9 @@ class Terminal:
             return text
 
         cleaned = [[one_line(cell) for cell in row] for row in rows]
-        for line in laid_out(Table(headings, cleaned, numbers, dispensable, is_cut, has_names), styled, self._out):
+        for line in laid_out(
+            Table(headings, cleaned, numbers, dispensable, is_cut, has_names, legend), styled, self._out
+        ):
             self._out.print(line, soft_wrap=True)
 
     @contextlib.contextmanager

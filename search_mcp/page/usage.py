@@ -26,8 +26,8 @@ PERIODS = (1, 7, 30, 90)
 """Days to choose from."""
 USUAL = (By.TOOL, 30)
 HEADINGS: Final = {
-    "p50": ("Typical", "Half of the calls with a result took this or less."),
-    "p95": ("Slowest 5 %", "5 % of the calls with a result took longer than this."),
+    "p50": ("Typical", "half of the calls with a result took this or less"),
+    "p95": ("Slowest 5 %", "5 % of the calls with a result took longer than this"),
 }
 """The headings of durations in words, each with its meaning."""
 ENDINGS: Final = {TOOL_ERROR: TOOL_REPORTED_ERROR}
@@ -71,7 +71,7 @@ def routes(web: Web) -> list[Route]:
             "headings": [
                 HEADINGS.get(each, (each, "")) for each in (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS)
             ],
-            "legend": " ".join([*(f"{name}: {about}" for name, about in HEADINGS.values()), usage.LEGEND_OF_SIZES]),
+            "legend": "; ".join(f"{name}: {about}" for name, about in (*HEADINGS.values(), *usage.SIZES.items())),
             "unused": [each.server for each in facts.rows() if each.is_on and each.server in summary.unused],
         }
 

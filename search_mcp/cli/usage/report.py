@@ -21,7 +21,8 @@ CHARACTERS_A_TOKEN: Final = 4
 """Estimate of the length of a token: models have different tokenizers, and not all are public."""
 OURS: Final = "search-mcp"
 """The name under which search-mcp's own tools are shown as those of a server."""
-UNKNOWN_TOOL: Final = "(unknown tool)"
+NO_TOOL: Final = "(no such tool)"
+"""The name of tools that do not exist: a client may write anything in the place of a name, so it is not recorded."""
 _FAILED: Final = frozenset({TOOL_ERROR, REFUSED, LOST})
 _ANSWERED: Final = frozenset({OK, TOOL_ERROR})
 """Endings with a duration that says something about the tool."""
@@ -126,7 +127,7 @@ class Wanted:
         """Return whether a call passes the filter."""
         _, client, server, tool = call[:4]
         return (self.client is None or not self._names.isdisjoint((client, *principal_and_name(client)))) and (
-            self.server is None or (server or (OURS if tool else UNKNOWN_TOOL)) == self.server
+            self.server is None or (server or (OURS if tool else NO_TOOL)) == self.server
         )
 
     @property
@@ -185,7 +186,7 @@ def _subject(by: By, client: str, server: str, tool: str, date: datetime.date) -
         case By.CLIENT:
             return client, client, {"client": client}
         case By.SERVER:
-            known = server or (OURS if tool else UNKNOWN_TOOL)
+            known = server or (OURS if tool else NO_TOOL)
             return known, known, {"server": server or None}
         case By.CLIENT_AND_TOOL:
             key, name, fields = _subject(By.TOOL, client, server, tool, date)
@@ -195,9 +196,10 @@ def _subject(by: By, client: str, server: str, tool: str, date: datetime.date) -
 
 
 def full_name(server: str, tool: str) -> str:
-    """Return the name under which a tool is shown; ours have no server, and a tool may be unknown."""
-    shown = tool or UNKNOWN_TOOL
-    return f"{server}.{shown}" if server else shown
+    """Return the name under which a tool is shown; ours have no server, and a server that never ran has no tools."""
+    if not server:
+        return tool or NO_TOOL
+    return f"{server}.{tool or '(unknown tool)'}"
 
 
 def _without_gaps(days: dict[object, Calls]) -> list[Calls]:

@@ -40,11 +40,17 @@ HEADINGS = {
     By.CLIENT_AND_TOOL: "Client, tool",
     By.DAY: "Day",
 }
-LEGEND_OF_SIZES = (
-    "In: characters of the arguments; Out: of the results, as JSON. Tokens are an estimate: one for "
-    f"{CHARACTERS_A_TOKEN} characters of a result."
-)
-LEGEND = f"Half of the calls with a result took p50 or less, 95 % took p95 or less. {LEGEND_OF_SIZES}"
+SIZES = {
+    "In": "characters of the arguments",
+    "Out": "characters of the results, as JSON",
+    "Tokens": f"an estimate, one for {CHARACTERS_A_TOKEN} characters of a result",
+}
+"""The meaning of columns, as in `LEGEND`."""
+LEGEND = {
+    "p50": "half of the results took this or less",
+    "p95": "95 % of the results took this or less",
+    **SIZES,
+}
 
 
 @takes("config", "as_json", "debug")
@@ -235,9 +241,7 @@ def show(
         terminal.text("")
         headings = (*NUMBERS, HEADINGS[by])  # a long name is wrapped in the last column
         rows = [(*numbers(each), each.name) for each in found.rows]
-        terminal.table(headings, rows, NUMBERS, dispensable=_DISPENSABLE, has_names=True)
-        terminal.text("")
-        terminal.paragraph(LEGEND, style="dim")
+        terminal.table(headings, rows, NUMBERS, dispensable=_DISPENSABLE, has_names=True, legend=LEGEND)
     for each in long_results:
         terminal.text("")
         terminal.paragraph(f"{each}.")

@@ -45,7 +45,7 @@ def test_calls_are_summed_up_by_tool_the_most_used_first() -> None:
     rows = summed_up(calls, By.TOOL).rows
     assert [(each.name, each.count) for each in rows] == [
         ("beta.echo", 2),
-        ("(unknown tool)", 1),
+        ("(no such tool)", 1),
         ("alpha.echo", 1),
         ("beta.(unknown tool)", 1),
         ("search_tools", 1),
@@ -56,7 +56,7 @@ def test_calls_are_summed_up_by_tool_the_most_used_first() -> None:
 
 def test_calls_are_summed_up_by_server_and_by_client() -> None:
     calls = [call(), call("", "search_tools", client="another"), call("", "", client="another")]
-    assert [each.name for each in summed_up(calls, By.SERVER).rows] == ["(unknown tool)", "alpha", "search-mcp"]
+    assert [each.name for each in summed_up(calls, By.SERVER).rows] == ["(no such tool)", "alpha", "search-mcp"]
     found = summed_up(calls, By.CLIENT)
     assert [(each.name, each.count) for each in found.rows] == [("another", 2), ("a client", 1)]
     assert (found.clients, found.servers) == (2, frozenset({"alpha"}))
@@ -81,7 +81,7 @@ def test_tokens_are_estimated(place: Place) -> None:
     place.configure({})
     store(place).write([call(at=time.time())])
     shown = " ".join(place.run("usage", COLUMNS="100").out.splitlines())
-    assert re.search(r"~25  alpha\.echo .*Tokens are an estimate: one for 4 characters of a result\.", shown)
+    assert re.search(r"~25  alpha\.echo .*Tokens: an estimate, one for 4 characters of a result", shown)
     assert place.run("usage", "--json").json["total"]["estimatedTokensOut"] == 25
 
 
