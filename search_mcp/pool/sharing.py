@@ -83,7 +83,7 @@ def describe(decided: Sharing, now: Sharing, clients: int, processes: int, share
         return None if now is UNKNOWN else f"{SHARED_LATER if now.is_shared else ONE_FOR_EACH}: {now.why}"
     if shared > 1:
         return "shared by the clients with the same folder and variables"
-    if clients < 2 and processes == 1:
+    if not clients or (clients == 1 and processes == 1):
         return f"can be shared: {decided.why}"
     return f"shared by {clients} client{'' if clients == 1 else 's'}: {decided.why}"
 

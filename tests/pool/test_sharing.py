@@ -69,6 +69,8 @@ def test_evidence_about_a_known_server(
         (YES, NO, 2, 1, 1, "shared by 2 clients: it is so"),
         (YES, YES, 1, 1, 1, "can be shared: it is so"),
         (YES, YES, 0, 1, 1, "can be shared: it is so"),
+        (YES, YES, 0, 0, 0, "can be shared: it is so"),
+        (YES, YES, 0, 2, 1, "can be shared: it is so"),
         (YES, YES, 1, 2, 1, "shared by 1 client: it is so"),
         (YES, YES, 3, 2, 2, "shared by the clients with the same folder and variables"),
         (YES, YES, 1, 2, 2, "shared by the clients with the same folder and variables"),
