@@ -71,7 +71,14 @@ def logs(
     else:
         check(files, folder)
         show_last(files, lines, show)
+        if not options.as_json:
+            tell_place(files[0].path if of_server is not None else folder, screen)
     return FINE
+
+
+def tell_place(place: Path, screen: Terminal) -> None:
+    """Say where the shown lines come from, and how more are shown."""
+    screen.note(f"From {place}; --follow shows new lines.")
 
 
 class LogFile:

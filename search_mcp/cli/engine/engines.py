@@ -96,6 +96,7 @@ def engine_logs(
         run_alone(lambda: logs.follow([file], path.parent, lines, show_line, options.screen))
     elif file.written_at():
         logs.show_last([file], lines, show_line)
+        logs.tell_place(path, options.screen)
     else:
         raise Problem(f"there is no log yet in {path.parent}", "the engine writes it, which the first client starts")
     return FINE
