@@ -214,7 +214,7 @@ def version() -> None:
 EVERYDAY, SERVERS, CLIENTS = "Everyday", "Servers", "Clients"
 COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (EVERYDAY, "check", "checks.checkup:check", ("check", "check github time", "check --client cursor")),
-    (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
+    (EVERYDAY, "servers", "overview:servers", ("servers", "servers github", "servers --json")),
     (EVERYDAY, "list", "tools.contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
     (
         EVERYDAY,

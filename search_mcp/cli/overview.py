@@ -4,9 +4,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from search_mcp.cli import command_lines
+import typer
+
+from search_mcp.cli import command_lines, completion, inventory
 from search_mcp.cli.checks.notes import of_failures, of_read_only
 from search_mcp.cli.counting import summary
 from search_mcp.cli.options import Options, takes
@@ -56,15 +58,22 @@ class Known:
 
 
 @takes("config", "servers", "as_json", "debug")
-def servers(options: Options) -> int:
+def servers(
+    options: Options,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Show only these servers.", autocompletion=completion.server_names),
+    ] = None,
+) -> int:
     """Show all servers at a glance, without starting any."""
     screen = options.screen
     loaded, path = options.configuration()
-    found = read_cache(loaded, None, known_servers)
+    chosen = {inventory.known_server(loaded, name).name for name in names or ()}
+    found = [each for each in read_cache(loaded, None, known_servers) if not chosen or each.standing.server in chosen]
     if options.as_json:
         screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
     else:
-        show(found, loaded.servers, path, screen)
+        show(found, loaded.servers, path, screen, is_cut=not chosen)
     return FINE
 
 
@@ -82,12 +91,14 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     return Known(status.state, standing_of(status), tools, command_lines.short(server), left_out, unmatched)
 
 
-def show(found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal) -> None:
-    """Show the servers in a table."""
+def show(
+    found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal, *, is_cut: bool = True
+) -> None:
+    """Show the servers in a table; with `is_cut`, each on one line."""
     if not found:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
         return
-    terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
+    terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=is_cut)
     terminal.text("")
     terminal.paragraph(summary([each.standing.word for each in found], sum(each.tools or 0 for each in found)))
     for note in of_read_only({each.standing.server: each.left_out for each in found if each.left_out is not None}):

@@ -58,6 +58,7 @@ def test_help_and_version(place: Place) -> None:
         (["call", "toolbox.echo", "text"], ["'text' is not an argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
         (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
+        (["servers", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
@@ -356,6 +357,7 @@ def test_servers_starts_no_server(toolbox: Place) -> None:
         ("toolbox", "known", 7),
         ("dying", "unknown", None),
     ]
+    assert [each["name"] for each in toolbox.run("servers", "dying", "--json").json["servers"]] == ["dying"]
 
 
 def test_a_misspelt_name_in_deny_is_a_problem_of_its_server(configured: Configured) -> None:
