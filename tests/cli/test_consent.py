@@ -531,7 +531,7 @@ def test_an_address_is_shown_in_the_place_of_a_command() -> None:
     assert command_lines.short(server) == "https://x/mcp?token=***"
     assert held_command(server) == "https://${HOST:-x}/mcp?token=***"
     assert command_lines.as_json(server)["program"] == ["url: https://${HOST:-x}/mcp?token=***", "oauth: off"]
-    assert start_remedies.of_failed(structs.replace(server, problem=None)) is None
+    assert start_remedies.of_failed(structs.replace(server, problem=None), "") is None
 
 
 def test_commands_are_shown_before_they_are_added(place: Place) -> None:

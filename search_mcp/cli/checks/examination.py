@@ -170,7 +170,7 @@ def _finding(
         status,
         {kind: _count(catalog, kind, config.name) for kind in Kind},
         (*silent, *refused, *held, *problems),
-        start_remedies.of_failed(config) if status.state is State.FAILED else None,
+        start_remedies.of_failed(config, status.reason or "") if status.state is State.FAILED else None,
         status.state is State.DISABLED
         or (is_ready and not silent and not any(hides for _, hides in catalog.unmatched(config.name))),
         fitness.of_start(status),
