@@ -31,6 +31,7 @@ ONE_FOR_EACH = "one for each client"
 """The beginning of the description of a server that is not shared."""
 SHARED_LATER = "shared by the clients that connect from now on"
 """The same for a remote one that was opened for one client, before it was known to have no session."""
+NOT_SHARED = (ONE_FOR_EACH, SHARED_LATER)
 
 
 class Sharing(Struct, frozen=True):

@@ -98,9 +98,10 @@ def test_check_when_all_is_well(configured: Configured, time_server: dict[str, A
 def test_check_says_what_clients_share_and_how_long_it_lasts(place: Place) -> None:
     servers = {"toolbox": server("toolbox", share=True)}
     place.configure(servers, engine="own")
-    assert "Sharing between clients" not in place.run("check").out
+    assert "shared" not in place.run("check", "toolbox").out
     place.config.write_text(json.dumps({"mcpServers": servers}))
-    said = place.run("check").out
+    assert "\nShared by all clients: toolbox. `search-mcp check NAME" in place.run("check").out
+    said = place.run("check", "toolbox").out
     assert 'toolbox: can be shared: "share" is true' in said
     assert LASTING in " ".join(said.split())
 

@@ -3,7 +3,7 @@
 Decides the columns, their order of importance, and how a failure is shortened.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from search_mcp.catalog.remarks import ALREADY_SEEN
@@ -11,8 +11,10 @@ from search_mcp.cli.checks import notes
 from search_mcp.cli.checks.findings import Examination, Finding, duration
 from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
+from search_mcp.cli.problem import command
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind, State
+from search_mcp.pool.sharing import NOT_SHARED
 
 _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates", "Skills")
 _NUMBERS = _HEADINGS[3:]
@@ -38,8 +40,9 @@ def show(
     for each in findings:
         failure = _failure(each) if is_detailed else ()
         _section(each.name, [*failure, *each.problems, *each.changes, *_of_others(each)], terminal)
-    sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
-    _section("Sharing between clients", [*sharing, LASTING] if sharing else (), terminal)
+    sharing = _sharing(findings) if is_detailed else {}
+    told = [f"{name}: {how}" for name, how in sharing.items()]
+    _section("Sharing between clients", [*told, LASTING] if told else (), terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
     _section("Long results", [remark.text for remark in examination.long_results], terminal)
     reported = [f"mcpServers.{each.name}.command: " for each in findings if each.status.reason is not None]
@@ -76,6 +79,21 @@ def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
         yield f"Slow to start: {', '.join(slow)}; the first call waits for the start."
+    if (sharing := _sharing(findings)) and not is_detailed:
+        own = [name for name, how in sharing.items() if how.startswith(NOT_SHARED)]
+        shared = [name for name in sharing if name not in own]
+        said = [
+            f"{how}: {enumerated(names)}."
+            for how, names in (("Shared by all clients", shared), ("One for each client", own))
+            if names
+        ]
+        yield f"{' '.join(said)} `{command([each.config for each in findings], 'check', 'NAME')}` says why."
+
+
+def _sharing(findings: Sequence[Finding]) -> Mapping[str, str]:
+    """Return whether clients share each server that runs, and why, as far as it is known."""
+    running = [each.status for each in findings if each.status.state is State.READY]
+    return {each.server: each.sharing for each in running if each.sharing is not None}
 
 
 def _failure(finding: Finding) -> Iterator[str]:

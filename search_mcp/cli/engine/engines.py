@@ -25,7 +25,7 @@ from search_mcp.engine.hello import Json
 from search_mcp.engine.joining import NoEngineError, ask
 from search_mcp.engine.meeting import LOG_FILE, LOG_FOLDER, UnsafeFolderError, is_supported, sockets
 from search_mcp.folders import log_folder
-from search_mcp.pool.sharing import ONE_FOR_EACH, SHARED_LATER
+from search_mcp.pool.sharing import NOT_SHARED
 
 app = command_group("Show and stop the engines that several clients share.")
 
@@ -189,7 +189,7 @@ def _use(server: Json) -> str:
     """Return whether clients share the process, or could; while that is unknown, the state of the server."""
     if "sharing" not in server:
         return _word(server)
-    return _OWN if server["sharing"].startswith((ONE_FOR_EACH, SHARED_LATER)) else _SHARED
+    return _OWN if server["sharing"].startswith(NOT_SHARED) else _SHARED
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
