@@ -1,7 +1,7 @@
 """`servers`: all servers at a glance, from the config file and the cache; none is started."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.cli import command_lines, completion, inventory
-from search_mcp.cli.checks.notes import of_failures, of_read_only
+from search_mcp.cli.checks.notes import of_failures, of_hidden
 from search_mcp.cli.counting import summary
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, command
@@ -32,8 +32,7 @@ class Known:
     standing: Standing
     tools: int | None
     runs: str
-    left_out: int | None = None
-    """Number of cached tools that `readOnly` leaves out; None without `readOnly`."""
+    is_read_only: bool = False
     unmatched: Sequence[str] = ()
     """Sentences about names in its entry that fit none of its tools."""
 
@@ -52,7 +51,7 @@ class Known:
             "remedy": self.standing.remedy or None,
             "tools": self.tools,
             "runs": self.runs,
-            "readOnly": self.left_out is not None,
+            "readOnly": self.is_read_only,
             **({"problems": self.unmatched} if self.unmatched else {}),
         }
 
@@ -69,30 +68,37 @@ def servers(
     screen = options.screen
     loaded, path = options.configuration()
     chosen = {inventory.known_server(loaded, name).name for name in names or ()}
-    found = [each for each in read_cache(loaded, None, known_servers) if not chosen or each.standing.server in chosen]
+    found, notes = read_cache(
+        loaded, None, lambda session: (_known_servers(session, chosen), of_hidden(session, [*chosen]))
+    )
     if options.as_json:
         screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
     else:
-        show(found, loaded.servers, path, screen, is_cut=not chosen)
+        show(found, notes, loaded.servers, path, screen, is_cut=not chosen)
     return FINE
 
 
-def known_servers(session: Session) -> list[Known]:
-    """Return what is known of each server."""
+def _known_servers(session: Session, chosen: Container[str]) -> list[Known]:
     statuses = {status.server: status for status in session.statuses()}
-    return [_known(server, session, statuses[server.name]) for server in session.config.servers]
+    servers = (each for each in session.config.servers if not chosen or each.name in chosen)
+    return [_known(each, session, statuses[each.name]) for each in servers]
 
 
 def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     unmatched = [sentence for sentence, _hides in session.catalog.unmatched(server.name)]
-    left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(status.state, standing_of(status), tools, command_lines.short(server), left_out, unmatched)
+    return Known(status.state, standing_of(status), tools, command_lines.short(server), server.read_only, unmatched)
 
 
 def show(
-    found: Sequence[Known], servers: Sequence[ServerConfig], path: Path, terminal: Terminal, *, is_cut: bool = True
+    found: Sequence[Known],
+    notes: Sequence[str],
+    servers: Sequence[ServerConfig],
+    path: Path,
+    terminal: Terminal,
+    *,
+    is_cut: bool,
 ) -> None:
     """Show the servers in a table; with `is_cut`, each on one line."""
     if not found:
@@ -101,7 +107,7 @@ def show(
     terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=is_cut)
     terminal.text("")
     terminal.paragraph(summary([each.standing.word for each in found], sum(each.tools or 0 for each in found)))
-    for note in of_read_only({each.standing.server: each.left_out for each in found if each.left_out is not None}):
+    for note in notes:
         terminal.paragraph(note)
     for each in found:
         if each.state in (State.HELD, State.NEEDS_LOGIN):

@@ -18,7 +18,7 @@ from search_mcp.catalog.profiles import CANONICAL
 from search_mcp.cli import overview
 from search_mcp.cli.checks import report as check_report
 from search_mcp.cli.checks.findings import Examination, Finding
-from search_mcp.cli.checks.notes import of_read_only, of_versions
+from search_mcp.cli.checks.notes import of_read_only, of_tools, of_versions
 from search_mcp.cli.clients import client_servers
 from search_mcp.cli.clients import report as registration_report
 from search_mcp.cli.engine import engines
@@ -235,19 +235,20 @@ def test_search_that_finds_a_skill(columns: int, capsys: pytest.CaptureFixture[s
     assert max(map(len, text.splitlines())) <= columns
 
 
-def _known(name: str, state: State, runs: str, reason: str | None = None, **more: int) -> Known:
+def _known(name: str, state: State, runs: str, reason: str | None = None, tools: int | None = None) -> Known:
     standing = standing_of(Status(name, state, reason, since=clock.time() - 200))
-    return Known(state, standing, more.get("tools"), runs, more.get("left_out"))
+    return Known(state, standing, tools, runs)
 
 
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = [
-        _known("time", State.KNOWN, "uvx mcp-server-time --local-timezone Europe/Berlin", tools=2, left_out=1),
+        _known("time", State.KNOWN, "uvx mcp-server-time --local-timezone Europe/Berlin", tools=2),
         _known("filesystem", State.UNKNOWN, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"),
         _known("linear", State.FAILED, "npx", "a reason that is longer than the column it stands in at eighty"),
         _known("old", State.DISABLED, "docker run -i --rm old", "it is disabled in the configuration"),
     ]
-    overview.show(found, (), Path("mcp-servers.json"), Terminal())
+    notes = [*of_read_only({"time": 1}), *of_tools({"time": ["convert_time"], "filesystem": ["a", "b", "c", "d", "e"]})]
+    overview.show(found, notes, (), Path("mcp-servers.json"), Terminal(), is_cut=True)
     compare(SCREENS / f"servers-{columns}.txt", capsys.readouterr().out)
 
 

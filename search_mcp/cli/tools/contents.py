@@ -13,6 +13,7 @@ from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.skills import Skill
 from search_mcp.cli import completion, inventory
+from search_mcp.cli.checks.notes import of_hidden
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
@@ -56,14 +57,16 @@ def list_(
         loaded = inventory.narrow(loaded, of_server)
     chosen = [noun for noun, wanted in ((PROMPTS, prompts), (RESOURCES, resources), (SKILLS, skills)) if wanted]
     nouns = chosen or [TOOLS]
-    looked = inventory.look(options, loaded, contents)
-    found = looked.found
+    looked = inventory.look(options, loaded, lambda session: (contents(session), of_hidden(session)))
+    found, hidden = looked.found
     has_data = any(found[noun] for noun in nouns)
     if options.as_json:
         screen.json({**{noun: found[noun] for noun in nouns}, **looked.as_json()})
     else:
         with screen.paged(wanted=not options.no_pager):
             show(found, nouns, screen)
+            for note in hidden:
+                screen.paragraph(note)
         if not has_data and not looked.failures:
             screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
     return inventory.report_failures(loaded, looked.failures, screen, has_data=has_data)

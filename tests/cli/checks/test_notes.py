@@ -40,6 +40,16 @@ def test_tools_left_out_by_read_only_are_counted(place: Place) -> None:
     assert "no other of server 'toolbox' may be called (readOnly)" in " ".join(refused.err.split())
 
 
+def test_tools_that_are_switched_off_are_named_or_counted(place: Place) -> None:
+    few, many = server("toolbox", tools={"deny": ["echo"]}), server("toolbox", tools=["echo"])
+    place.configure({"few": few, "many": many, "off": {**few, "enabled": False}, "whole": server("toolbox")})
+    note = "Tools switched off: few (echo) and many (6)."
+    assert place.run("check", "--json").json["notes"] == [note]
+    for command in ("servers", "list"):
+        assert f"\n{note}\n" in place.run(command).out
+    assert "switched off" not in place.run("list", "whole").out + place.run("servers", "whole").out
+
+
 def test_lists_that_are_switched_off_are_named(place: Place) -> None:
     place.configure({"one": server("toolbox", prompts=False), "two": server("toolbox", prompts=False, resources=False)})
     checked = place.run("check", "--json")
