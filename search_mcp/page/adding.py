@@ -16,9 +16,9 @@ from starlette.routing import Route
 from search_mcp.background import run_in_thread
 from search_mcp.cli import command_lines
 from search_mcp.cli.counting import enumerated
-from search_mcp.cli.files import adding, addition
+from search_mcp.cli.files import addition
 from search_mcp.cli.files.addition import Addition
-from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
+from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges, tell_of_restarts
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.clients.merging import ROOT, Merged
@@ -182,4 +182,4 @@ def _keep(form: Form, options: Options) -> None:
         options.screen.text(f"Changed {name} in {planned.file.path}.")
     else:
         planned.tell(options)
-    adding.tell_of_restarts(planned.file.path, planned.enabled, options.screen)
+    tell_of_restarts(planned.file.path, planned.changed, planned.enabled, options.screen)

@@ -10,18 +10,14 @@ from typing import Annotated
 
 import typer
 
-from search_mcp.catalog.profiles import BY_NAME
-from search_mcp.cli.clients import client_servers
-from search_mcp.cli.counting import enumerated
 from search_mcp.cli.files import addition, stored_secrets, warming
-from search_mcp.cli.files.own_file import command_to_check, in_turn, own_file
+from search_mcp.cli.files.own_file import command_to_check, in_turn, own_file, tell_of_restarts
 from search_mcp.cli.files.stored_secrets import Secret
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import found, installation, native, storage
+from search_mcp.clients import found, native, storage
 from search_mcp.clients.found import Server, tagged
-from search_mcp.clients.registered import registered
 from search_mcp.config import location
 from search_mcp.config.subset import TAG
 from search_mcp.model.errors import for_shell
@@ -104,7 +100,7 @@ def add(
 
             server_card.show(each, entry, options.screen)
     if warming.start(path, options.screen, added):
-        tell_of_restarts(path, added, options.screen)
+        tell_of_restarts(planned.file.path, planned.changed, added, options.screen)
     return FINE
 
 
@@ -128,20 +124,6 @@ def words(line: str) -> list[str]:
         return shlex.split(line, posix=sys.platform != "win32")
     except ValueError as exc:
         raise Misuse("the command has a quote without its end", "close it") from exc
-
-
-def tell_of_restarts(path: Path, names: Sequence[str], screen: Terminal) -> None:
-    """Name the clients that use new servers, and read the list of tools only when they start."""
-    servers = installation.tags(storage.load(path, "jsonc").document)
-    restarted = []
-    for client, document in registered(path):
-        choice = client_servers.choose(document, client, None, servers)
-        is_used = choice is None or {*names} & {*choice.names}
-        if is_used and client.name in BY_NAME and BY_NAME[client.name].reads_later_lists is False:
-            restarted.append(client.title)
-    if restarted:
-        show = "shows" if len(restarted) == 1 else "show"
-        screen.note(f"{enumerated(restarted)} {show} {'it' if len(names) == 1 else 'them'} after a restart.")
 
 
 def _tag(text: str) -> str:

@@ -13,7 +13,7 @@ import typer
 
 from search_mcp.cli import completion, consent
 from search_mcp.cli.files import stored_secrets, tool_filters
-from search_mcp.cli.files.own_file import bridged, in_turn, own_file, save, tell_of_bridges
+from search_mcp.cli.files.own_file import bridged, in_turn, own_file, save, tell_of_bridges, tell_of_restarts
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean, similar_names
 from search_mcp.cli.session import read_cache
@@ -120,6 +120,8 @@ def _edit(options: Options, names: Sequence[str], change: Callable[[Document, st
         removed = {name: entry for name, entry in present.items() if name not in left}
         if removed:
             stored_secrets.delete_unused(removed, left, screen)
+        edited = [name for name, entry in present.items() if entry != left.get(name)]
+        tell_of_restarts(file.path, file.document, edited, screen)
         _warn_of_problems(file.path, names, screen)
     return FINE
 

@@ -5,17 +5,21 @@ Decides which file is edited, that commands edit one after the other, and what i
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from search_mcp import files
+from search_mcp.catalog.profiles import BY_NAME
 from search_mcp.cli import consent
+from search_mcp.cli.clients import client_servers
+from search_mcp.cli.counting import enumerated
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import difference, entries, mcp_remote, storage
+from search_mcp.clients import difference, entries, installation, mcp_remote, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
+from search_mcp.clients.registered import registered
 from search_mcp.clients.storage import File
 from search_mcp.config import location
 from search_mcp.folders import state_folder
@@ -93,3 +97,15 @@ def tell_of_bridges(names: Sequence[str], screen: Terminal) -> None:
     if names:
         runs = "runs" if len(names) == 1 else "run"
         screen.note(f"{', '.join(names)}: {runs} through {mcp_remote.ABOUT}.")
+
+
+def tell_of_restarts(path: Path, own: Document, servers: Collection[str], screen: Terminal) -> None:
+    """Name the clients that have one of these servers, and read the list of tools only when they start."""
+    restarted = []
+    for client, document in registered(path):
+        choice = client_servers.choose(document, client, None, installation.tags(own))
+        has_one = choice is None or not {*choice.names}.isdisjoint(servers)
+        if has_one and client.name in BY_NAME and BY_NAME[client.name].reads_later_lists is False:
+            restarted.append(client.title)
+    if restarted:
+        screen.note(f"{enumerated(restarted)} notice{'s' * (len(restarted) == 1)} this after a restart.")

@@ -55,10 +55,13 @@ def test_add_starts_what_it_adds_and_names_the_clients_to_restart(home: Place) -
     desktop(home).write_text("{}")
     assert home.run("install", "claude-desktop", "cursor").code == 0
     ended = home.run("add", "box", "--json", json.dumps(box.entry))
-    assert (ended.code, ended.err) == (0, "Ready: 7 tools.\nClaude Desktop shows it after a restart.\n")
+    assert (ended.code, ended.err) == (0, "Ready: 7 tools.\nClaude Desktop notices this after a restart.\n")
     assert home.run("install", "claude-desktop", "--servers", "box", "--no-start").code == 0
     assert home.run("add", "other", "--json", json.dumps(other.entry)).err == "Ready: 7 tools.\n"
     assert (box.starts, other.starts) == (1, 1)
+    for words in (["disable", "box.echo"], ["enable", "box.echo"], ["disable", "box"], ["remove", "box"]):
+        assert home.run(*words).err == "Claude Desktop notices this after a restart.\n"
+    assert home.run("disable", "other").err == ""  # that client does not have it
 
 
 def test_add_says_why_what_it_added_does_not_start(place: Place) -> None:
