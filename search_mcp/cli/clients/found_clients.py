@@ -11,8 +11,9 @@ from typing import Any
 
 from search_mcp.catalog import profiles
 from search_mcp.cli.clients.registration import targets
+from search_mcp.cli.clients.report import of_others
 from search_mcp.cli.clients.selection import noting
-from search_mcp.cli.counting import counted, enumerated
+from search_mcp.cli.counting import enumerated
 from search_mcp.cli.options import Options, narrowed, takes
 from search_mcp.cli.problem import FINE
 from search_mcp.cli.session import read_cache
@@ -107,10 +108,7 @@ def _show(everything: Sequence[Found], config: Config, screen: Terminal) -> None
         if each.subset is not None:
             screen.paragraph(f"{each.client.title}: {OPTION} {for_shell(each.subset)}: {enumerated(each.servers)}.")
         if each.is_registered and each.others:
-            they = "it" if len(each.others) == 1 else "them"
-            move = f"`search-mcp install {each.client.name} --replace` moves {they}"
-            starts = f"starts {counted(len(each.others), 'other server')} itself: {', '.join(each.others)}"
-            screen.paragraph(f"{each.client.title} {starts}; {move} to search-mcp.")
+            screen.paragraph(of_others(each.client, each.others))
     if any(each.is_registered for each in everything):
         screen.note("Tokens at the start of a session, by an estimate; `search-mcp tokens --client NAME` shows more.")
     if not all(each.is_registered for each in everything):

@@ -143,8 +143,7 @@ def plan(
                 planned, behind = _with_moves(planned, behind)
             elif twice := _started_twice(planned, behind, chosen):
                 options.screen.warning(
-                    f"{client.title} still starts {enumerated(twice)} itself, so their tools are listed twice; "
-                    "--replace moves them to search-mcp"
+                    f"{client.title} starts {enumerated(twice)} itself, too, so the same tools are listed twice"
                 )
             plans.append(planned)
     servers = installation.tags(behind)

@@ -8,7 +8,7 @@ from typing import Any
 from search_mcp.cli.clients.client_servers import Choice
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options
-from search_mcp.clients import difference, storage
+from search_mcp.clients import difference, installation, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import Client
@@ -96,12 +96,22 @@ def _tell(done: Done, options: Options) -> None:
         screen.note(f"{title}: {done.choice.sentence(is_planned=options.dry_run)}.")
     for warning in done.warnings:
         screen.warning(warning)
+    others, _ = installation.other_servers(done.changed, done.client)
+    if others and done.result not in ("removed", "absent"):
+        screen.note(of_others(done.client, [each.name for each in others]))
     if done.backup is not None:
         first = storage.backups(done.file.path)[0]
         before = f"; backup from before the first edit: {first}" if first != done.backup else ""
         screen.note(f"{title}: backup: {done.backup}{before}")
     if done.next_step is not None and not options.dry_run:
         screen.note(f"{title}: {done.next_step}.")
+
+
+def of_others(client: Client, servers: Sequence[str]) -> str:
+    """Say that a client starts other servers beside search-mcp."""
+    starts = f"starts {counted(len(servers), 'other server')} itself: {', '.join(servers)}"
+    them = "it" if len(servers) == 1 else "them"
+    return f"{client.title} {starts}; `search-mcp install {client.name} --replace` moves {them} to search-mcp."
 
 
 def _of_moved(done: Done, dry_run: bool) -> str:
