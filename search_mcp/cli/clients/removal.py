@@ -1,5 +1,6 @@
 """`uninstall`: search-mcp out of the files of AI clients, and the servers back that it replaced."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -121,9 +122,20 @@ def carry_out(planned: Removal) -> Removal:
 
 def _written(planned: Done) -> Done:
     file, changed = planned.file, planned.changed
+    is_left_over = planned.result == "removed" and _is_left_over(planned)
     backup = file.save(changed) if changed != file.document else None
     MovedServers(state_folder()).forget(file.path)
     # Each warning is about a server that is not restored: without the backups, there would be no copy of it.
     if not planned.warnings and storage.forget_backups(file.path):
         backup = None
+        if is_left_over:
+            file.path.unlink()
     return replace(planned, backup=backup)
+
+
+def _is_left_over(planned: Done) -> bool:
+    """Return whether `install` made the file, and nothing else is in it: its first backup, if any, has our entry."""
+    client, file = planned.client, planned.file
+    earlier = (storage.load(each, client.format).document for each in storage.backups(file.path)[:1])
+    is_made = all(installation.is_registered(each, client) for each in earlier) and not file.path.is_symlink()
+    return is_made and re.sub(r'[\s{}":]', "", planned.changed.text) in ("", client.root)

@@ -288,6 +288,27 @@ def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
     assert {each["result"] for each in ended.json["clients"]} == {"absent"}
 
 
+@pytest.mark.parametrize("client", ["claude-desktop", "codex", "goose"])
+def test_uninstall_removes_a_file_that_install_made(place: Place, client: str) -> None:
+    place.configure({"x": server("toolbox"), "y": server("toolbox")})
+    before = {each for each in place.folder.rglob("*") if each.is_file()}
+    for servers in ("*", "-x"):  # the second edit makes a backup of the first
+        assert place.run("install", "--no-start", client, "--servers", servers).code == 0
+    assert place.run("uninstall", client).code == 0
+    left = [each for each in place.folder.rglob("*") if each.is_file() and each not in before]
+    assert [each.name for each in left] == ["edits.lock"]
+
+
+def test_uninstall_leaves_a_file_that_was_there_before_install(place: Place) -> None:
+    path = place.folder / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    for text in ("{}", '{"mcpServers": {}}'):
+        path.write_text(text)
+        assert place.run("install", "--no-start", "cursor").code == 0
+        assert place.run("uninstall", "cursor").code == 0
+        assert json.loads(path.read_text()).get("mcpServers", {}) == {}
+
+
 def test_install_without_writing(home: Place) -> None:
     ended = home.run("install", "--no-start", "--all-found", "--replace", "--dry-run")
     assert ended.code == 0
