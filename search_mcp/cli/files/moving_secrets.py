@@ -3,7 +3,10 @@
 Decides which values can move: those without a placeholder.
 """
 
+import contextlib
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +17,13 @@ from search_mcp.cli.files.editing import unknown_server
 from search_mcp.cli.files.own_file import in_turn, own_file, save
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
-from search_mcp.clients import storage
+from search_mcp.clients import found, moved, storage
 from search_mcp.clients.document import Document
+from search_mcp.clients.known import CLIENTS
 from search_mcp.clients.merging import ROOT
+from search_mcp.clients.registered import this_machine
+from search_mcp.folders import state_folder
+from search_mcp.model.errors import ConfigError
 
 _PLACES = ("env", "headers")
 
@@ -39,19 +46,37 @@ def secret(
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
     before, hidden = _parted(path[-1], value)
-    moved = stored_secrets.placed(server, path[-1], hidden)
-    changed = file.document.put(path, before + moved.placeholder)
+    stored = stored_secrets.placed(server, path[-1], hidden)
+    changed = file.document.put(path, before + stored.placeholder)
     if options.dry_run:
         save(file, changed, options)
         return FINE
-    with stored_secrets.stored([moved]):
+    with stored_secrets.stored([stored]):
         save(file, changed, options)
-    stored_secrets.tell([moved], screen)
-    screen.paragraph(f"{file.path} has {moved.placeholder} in its place.")
-    written = json.dumps(value, ensure_ascii=False).encode()
-    if with_it := [str(each) for each in storage.backups(file.path) if written in each.read_bytes()]:
-        screen.warning(f"backups still have it; delete them once {server} works: {', '.join(with_it)}")
+    stored_secrets.tell([stored], screen)
+    screen.paragraph(f"{file.path} has {stored.placeholder} in its place.")
+    if others := [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]:
+        screen.warning(
+            f"these files still have the value: {', '.join(others)}; once {server} works, delete the backups among them"
+        )
     return FINE
+
+
+def _with_copies(own: Path) -> Iterator[Path]:
+    """Yield the files that may have a copy of a value: ours, those of clients, backups, and moved servers."""
+    of_clients = (path for client in CLIENTS for path in found.files(client, this_machine()))
+    for path in dict.fromkeys((own, *of_clients)):
+        yield from (path, *storage.backups(path))
+    yield state_folder() / moved.FILE_NAME
+
+
+def _holds(path: Path, secret: str) -> bool:
+    """Return whether a file has a secret, as it is or within a string of JSON; false if it cannot be read."""
+    forms = (secret, *(json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)))
+    with contextlib.suppress(ConfigError):
+        data = storage.read(path) or b""
+        return any(form.encode(errors="surrogateescape") in data for form in forms)
+    return False
 
 
 def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]:

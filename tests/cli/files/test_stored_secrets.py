@@ -169,9 +169,24 @@ def test_a_secret_moves_out_of_the_file(
     assert written in _entry(place, "one")[key].values()
     assert [*_passwords(ring).values()] == [VALUE]
     assert VALUE not in ended.out + ended.err + place.config.read_text()
-    assert "warning: backups still have it; delete them once one works: " in ended.err
+    assert f"warning: these files still have the value: {place.config}.search-mcp.bak; once one works, " in ended.err
     again = place.run("secret", "one", name)
     assert (again.code, "is a placeholder already" in again.err) == (2, True)
+
+
+def test_every_copy_of_a_moved_secret_is_named(place: Place, ring: Path) -> None:
+    place.configure({})
+    odd = f'{VALUE}"\\ä'
+    cursor, claude = place.folder / ".cursor" / "mcp.json", place.folder / ".claude.json"
+    cursor.parent.mkdir()
+    for path in (cursor, claude):
+        path.write_text(json.dumps({"mcpServers": {"one": {"command": "x", "env": {"TOKEN": odd}}}}))
+    assert place.run("install", "cursor", "--replace", "--no-start").code == 0
+    ended = place.run("secret", "one", "TOKEN")
+    assert (ended.code, VALUE in ended.out + ended.err) == (0, False)
+    own, *clients, state = ended.err.partition("value: ")[2].partition("; ")[0].split(", ")
+    assert clients == [str(claude), f"{cursor}.search-mcp.bak"]
+    assert (Path(own).parent, Path(state).name) == (place.config.parent, "moved.json")
 
 
 def test_a_moved_secret_reaches_its_server(place: Place) -> None:
