@@ -28,6 +28,7 @@ from search_mcp.clients.command import SAFELY
 from search_mcp.config import location
 from search_mcp.model.names import State
 from search_mcp.own_tools.definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
+from search_mcp.usage.ended_calls import DEMO
 from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"
@@ -68,7 +69,7 @@ async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
     )
     client = Client(
         stdio_client(command, log),
-        client_info=Implementation(name="search-mcp-demo", version=__version__),
+        client_info=Implementation(name=DEMO, version=__version__),
         read_timeout_seconds=ANSWER_SECONDS,
         cache=None,
     )

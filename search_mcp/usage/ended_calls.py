@@ -22,6 +22,8 @@ LONGEST_NAME = 200
 UNKNOWN_CLIENT = "unknown"
 _OF_PRINCIPAL: Final = " / "
 """Stands between a principal over HTTP, whose name has no space, and the name of its client."""
+DEMO: Final = "search-mcp-demo"
+"""The client of `search-mcp demo`, whose calls are not recorded: they are no use of a tool by the user's clients."""
 
 Ending: TypeAlias = Literal["ok", "tool error", "error", "cancelled", "lost", "unread task"]
 """The end of a call. Plain texts: the database takes much longer to store enumerations."""
@@ -61,15 +63,17 @@ class EndedCall(Struct, frozen=True, gc=False):
             size += len(body) if isinstance(body, Raw) else sum(map(len, body.values()))
         return size
 
-    def row(self, epoch: float, principal: str = "") -> Row:
-        """Measure it; `epoch` is the time since the epoch at which its clock was zero."""
+    def row(self, epoch: float, principal: str = "") -> Row | None:
+        """Measure it; `epoch` is the time since the epoch at which its clock was zero. `None` if it is not recorded."""
         server, tool = self.tool
+        if (client := _client(self.caller)) == DEMO:
+            return None
         if not tool:
             server = getattr(self.outcome, "server", "")  # it is not running, and has listed nothing
         given = self.arguments if isinstance(self.arguments, int) else characters(self.arguments)
         seconds = self.ended - self.started
         how, size, text = _ending(self.outcome)
-        client = f"{principal}{_OF_PRINCIPAL}{_client(self.caller)}" if principal else _client(self.caller)
+        client = f"{principal}{_OF_PRINCIPAL}{client}" if principal else client
         names = safe(client, LONGEST_CLIENT), safe(server, LONGEST_NAME), safe(tool, LONGEST_NAME)
         return (epoch + self.ended, *names, seconds, how, given, size, text)
 

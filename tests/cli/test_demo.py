@@ -27,6 +27,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert "\x1b" not in ended.out
     if is_supported(sys.platform):
         assert place.run("engine", "stop").out.startswith("Stopped the engine with pid ")
+    assert place.run("usage", "--json").json["total"]["calls"] == 0, "the demo is no use of the user's clients"
     assert place.leaves_no_process()
 
 
