@@ -66,19 +66,25 @@ def logs(
         else:
             screen.logged(_local(line.time), name, line.text)
 
-    if following:
-        run_alone(lambda: follow(files, folder, lines, show, screen))
-    else:
-        check(files, folder)
-        show_last(files, lines, show)
-        if not options.as_json:
-            tell_place(files[0].path if of_server is not None else folder, screen)
+    read(files, folder, lines, show, options, is_following=following)
     return FINE
 
 
-def tell_place(place: Path, screen: Terminal) -> None:
-    """Say where the shown lines come from, and how more are shown."""
-    screen.note(f"From {place}; --follow shows new lines.")
+def read(
+    files: Sequence["LogFile"], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
+) -> None:
+    """Show the last lines of log files in a folder; then new ones, or where they are.
+
+    Raises:
+        Problem: there is no log yet.
+    """
+    if is_following:
+        run_alone(lambda: follow(files, folder, lines, show, options.screen))
+        return
+    check(files, folder)
+    show_last(files, lines, show)
+    if not options.as_json:
+        options.screen.note(f"From {files[0].path if len(files) == 1 else folder}; --follow shows new lines.")
 
 
 class LogFile:
@@ -194,4 +200,4 @@ def check(files: Sequence[LogFile], folder: Path) -> None:
     """
     if not any(log.written_at() for log in files):
         nothing = f"{files[0].name} has no log yet" if len(files) == 1 else "there are no logs yet"
-        raise Problem(f"{nothing} in {folder}", "servers write them there while an AI client uses search-mcp")
+        raise Problem(f"{nothing} in {folder}", "they are written while an AI client uses search-mcp")

@@ -1,7 +1,7 @@
 """`servers`: all servers at a glance, from the config file and the cache; none is started."""
 
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 from search_mcp.model.standing import NOT_STARTED, Standing, standing_of
 from search_mcp.times import iso
+from search_mcp.wire.structs import replace
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
 
@@ -67,21 +68,19 @@ def servers(
     """Show all servers at a glance, without starting any."""
     screen = options.screen
     loaded, path = options.configuration()
-    chosen = {inventory.known_server(loaded, name).name for name in names or ()}
-    found, notes = read_cache(
-        loaded, None, lambda session: (_known_servers(session, chosen), of_hidden(session, [*chosen]))
-    )
+    if names:
+        loaded = replace(loaded, servers=tuple(inventory.known_server(loaded, name) for name in dict.fromkeys(names)))
+    found, notes = read_cache(loaded, None, lambda session: (_known_servers(session), of_hidden(session)))
     if options.as_json:
         screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
     else:
-        show(found, notes, loaded.servers, path, screen, is_cut=not chosen)
+        show(found, notes, loaded.servers, path, screen)
     return FINE
 
 
-def _known_servers(session: Session, chosen: Container[str]) -> list[Known]:
+def _known_servers(session: Session) -> list[Known]:
     statuses = {status.server: status for status in session.statuses()}
-    servers = (each for each in session.config.servers if not chosen or each.name in chosen)
-    return [_known(each, session, statuses[each.name]) for each in servers]
+    return [_known(server, session, statuses[server.name]) for server in session.config.servers]
 
 
 def _known(server: ServerConfig, session: Session, status: Status) -> Known:
@@ -92,19 +91,13 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
 
 
 def show(
-    found: Sequence[Known],
-    notes: Sequence[str],
-    servers: Sequence[ServerConfig],
-    path: Path,
-    terminal: Terminal,
-    *,
-    is_cut: bool,
+    found: Sequence[Known], notes: Sequence[str], servers: Sequence[ServerConfig], path: Path, terminal: Terminal
 ) -> None:
-    """Show the servers in a table; with `is_cut`, each on one line."""
+    """Show the servers in a table, several on one line each."""
     if not found:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
         return
-    terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=is_cut)
+    terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=len(found) > 1)
     terminal.text("")
     terminal.paragraph(summary([each.standing.word for each in found], sum(each.tools or 0 for each in found)))
     for note in notes:

@@ -5,7 +5,7 @@ Cells are cleaned, single lines. Pure, except for the console that measures and 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from rich.cells import cell_len
@@ -32,15 +32,15 @@ class Table:
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numbers: Sequence[str] = ()
+    numbers: Sequence[str]
     """Headings of the right-aligned columns."""
-    dispensable: Sequence[str] = ()
+    dispensable: Sequence[str]
     """Headings of the columns to leave out if the table is too wide, in this order."""
-    is_cut: bool = False
+    is_cut: bool
     """Whether the last cell is cut to one line instead of wrapped."""
-    has_names: bool = False
+    has_names: bool
     """Whether the last cells are names, which are hard to read in parts."""
-    legend: Mapping[str, str] = field(default_factory=dict)
+    legend: Mapping[str, str]
     """The meaning of headings; written below the table for the columns that are shown."""
 
 
@@ -51,10 +51,8 @@ def laid_out(table: Table, styled: Styled, console: Console) -> Iterator[Text]:
         positions = [each for each in positions if table.headings[each] != left_out]
         grid = _Grid(table, positions, styled, console)
         if grid.fits():
-            yield from grid.lines()
             break
-    else:
-        yield from _stacked(table, positions, styled, console)
+    yield from grid.lines() if grid.fits() else _stacked(table, positions, styled, console)
     shown = (table.headings[each] for each in positions)
     if legend := "; ".join(f"{each}: {table.legend[each]}" for each in shown if each in table.legend):
         yield Text()

@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import MappingProxyType
 from typing import TextIO
 
 from rich.highlighter import JSONHighlighter
@@ -158,7 +157,7 @@ class Terminal:
         dispensable: Sequence[str] = (),
         is_cut: bool = False,
         has_names: bool = False,
-        legend: Mapping[str, str] = MappingProxyType({}),
+        legend: Mapping[str, str] | None = None,
     ) -> None:
         """Write a table; the parameters are those of `Table`.
 
@@ -173,7 +172,7 @@ class Terminal:
 
         cleaned = [[one_line(cell) for cell in row] for row in rows]
         for line in laid_out(
-            Table(headings, cleaned, numbers, dispensable, is_cut, has_names, legend), styled, self._out
+            Table(headings, cleaned, numbers, dispensable, is_cut, has_names, legend or {}), styled, self._out
         ):
             self._out.print(line, soft_wrap=True)
 

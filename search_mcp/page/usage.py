@@ -71,7 +71,7 @@ def routes(web: Web) -> list[Route]:
             "headings": [
                 HEADINGS.get(each, (each, "")) for each in (usage.HEADINGS[summary.choice[0]], *usage.NUMBERS)
             ],
-            "legend": "; ".join(f"{name}: {about}" for name, about in (*HEADINGS.values(), *usage.SIZES.items())),
+            "legend": "; ".join(": ".join(HEADINGS.get(each, (each, about))) for each, about in usage.LEGEND.items()),
             "unused": [each.server for each in facts.rows() if each.is_on and each.server in summary.unused],
         }
 

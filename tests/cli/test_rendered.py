@@ -247,8 +247,11 @@ def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
         _known("linear", State.FAILED, "npx", "a reason that is longer than the column it stands in at eighty"),
         _known("old", State.DISABLED, "docker run -i --rm old", "it is disabled in the configuration"),
     ]
-    notes = [*of_read_only({"time": 1}), *of_tools({"time": ["convert_time"], "filesystem": ["a", "b", "c", "d", "e"]})]
-    overview.show(found, notes, (), Path("mcp-servers.json"), Terminal(), is_cut=True)
+    notes = [
+        *of_read_only({"time": 1}),
+        *of_tools([("time", "convert_time"), *(("filesystem", tool) for tool in "abcde")]),
+    ]
+    overview.show(found, notes, (), Path("mcp-servers.json"), Terminal())
     compare(SCREENS / f"servers-{columns}.txt", capsys.readouterr().out)
 
 

@@ -1,6 +1,6 @@
 """Notes of `check` and `servers` below the table, one line each; they report no faults."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from search_mcp.catalog.items import is_allowed
@@ -14,41 +14,26 @@ from search_mcp.model.names import Kind, State
 
 
 def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
-    """Return the notes on all enabled servers, or on those of these names."""
+    """Return the notes on the enabled servers, and on the whole file unless only servers of these names are enabled."""
     failed = {each.server for each in session.statuses() if each.state is State.FAILED}
-    started = [each for each in _enabled(session, names) if each.name not in failed]
+    started = [each for each in session.config.servers if each.enabled and each.name not in failed]
     of_all = () if names else of_search(session.config.embeddings)
-    return [*of_hidden(session, names), *of_versions(started), *of_all]
+    return [*of_hidden(session), *of_versions(started), *of_all]
 
 
-def of_hidden(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
-    """Return the notes on what the user hides of the same servers."""
-    servers, catalog = _enabled(session, names), session.catalog
+def of_hidden(session: Session) -> Sequence[str]:
+    """Return the notes on what the user hides of the enabled servers."""
+    servers, catalog = [each for each in session.config.servers if each.enabled], session.catalog
     left_out = {each.name: len(catalog.hidden_by_read_only(each.name)) for each in servers if each.read_only}
-    return [*of_read_only(left_out), *of_tools(tools_off(session, servers)), *of_switched_off(servers)]
+    listed = ((each, tool.key) for each in servers for tool, _ in catalog.entries(each.name, Kind.TOOLS))
+    off = [(each.name, tool) for each, tool in listed if not is_allowed(each, tool)]
+    return [*of_read_only(left_out), *of_tools(off), *of_switched_off(servers)]
 
 
-def _enabled(session: Session, names: Sequence[str]) -> Sequence[ServerConfig]:
-    return [each for each in session.config.servers if each.enabled and (not names or each.name in names)]
-
-
-def tools_off(session: Session, servers: Iterable[ServerConfig]) -> Mapping[str, Sequence[str]]:
-    """Return the listed tools of each server that its `tools` hides, by the server's own names."""
-    found = {
-        each.name: [
-            tool.key for tool, _ in session.catalog.entries(each.name, Kind.TOOLS) if not is_allowed(each, tool.key)
-        ]
-        for each in servers
-    }
-    return {name: tools for name, tools in found.items() if tools}
-
-
-def of_tools(off: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Name the tools that are switched off, or count many."""
-    if off:
-        said = [
-            f"{name} ({enumerated(tools) if len(tools) <= MOST_NAMED else len(tools)})" for name, tools in off.items()
-        ]
+def of_tools(off: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Name the tools that `tools` hides, given with their servers, or count those of a server with many."""
+    tools = {server: [tool for owner, tool in off if owner == server] for server, _ in off}
+    if said := [f"{each} ({enumerated(of) if len(of) <= MOST_NAMED else len(of)})" for each, of in tools.items()]:
         yield f"Tools switched off: {enumerated(said)}."
 
 

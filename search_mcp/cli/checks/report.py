@@ -3,7 +3,7 @@
 Decides the columns, their order of importance, and how a failure is shortened.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from search_mcp.catalog.remarks import ALREADY_SEEN
@@ -20,13 +20,12 @@ _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resour
 _NUMBERS = _HEADINGS[3:]
 _DISPENSABLE = ("Templates", "Resources", "Skills", "Prompts", "Protocol")
 """Columns left out on a narrow screen, in this order."""
-LASTING = "The engine, which all clients use, and the servers that they share end five minutes after the last client."
 
 
 def show(
     examination: Examination, warnings: Sequence[str], path: Path, terminal: Terminal, *, is_detailed: bool
 ) -> None:
-    """Show the findings; with the whole reason of each failure if `is_detailed`."""
+    """Show the findings; if `is_detailed`, with the whole reason of each failure, and why clients share a server."""
     findings = examination.findings
     if findings:
         terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
@@ -38,11 +37,8 @@ def show(
     for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
         terminal.paragraph(paragraph)
     for each in findings:
-        failure = _failure(each) if is_detailed else ()
-        _section(each.name, [*failure, *each.problems, *each.changes, *_of_others(each)], terminal)
-    sharing = _sharing(findings) if is_detailed else {}
-    told = [f"{name}: {how}" for name, how in sharing.items()]
-    _section("Sharing between clients", [*told, LASTING] if told else (), terminal)
+        details = _details(each) if is_detailed else ()
+        _section(each.name, [*details, *each.problems, *each.changes, *_of_others(each)], terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
     _section("Long results", [remark.text for remark in examination.long_results], terminal)
     reported = [f"mcpServers.{each.name}.command: " for each in findings if each.status.reason is not None]
@@ -79,28 +75,22 @@ def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
         yield f"Slow to start: {', '.join(slow)}; the first call waits for the start."
-    if (sharing := _sharing(findings)) and not is_detailed:
+    running = {each.name: each.status.sharing for each in findings if each.status.state is State.READY}
+    sharing = {name: how for name, how in running.items() if how is not None}
+    if sharing and not is_detailed:
         own = [name for name, how in sharing.items() if how.startswith(NOT_SHARED)]
-        shared = [name for name in sharing if name not in own]
-        said = [
-            f"{how}: {enumerated(names)}."
-            for how, names in (("Shared by all clients", shared), ("One for each client", own))
-            if names
-        ]
-        yield f"{' '.join(said)} `{command([each.config for each in findings], 'check', 'NAME')}` says why."
+        groups = {"Shared by all clients": [name for name in sharing if name not in own], "One for each client": own}
+        said = " ".join(f"{how}: {enumerated(names)}." for how, names in groups.items() if names)
+        yield f"{said} `{command([each.config for each in findings], 'check', 'NAME')}` says why."
 
 
-def _sharing(findings: Sequence[Finding]) -> Mapping[str, str]:
-    """Return whether clients share each server that runs, and why, as far as it is known."""
-    running = [each.status for each in findings if each.status.state is State.READY]
-    return {each.server: each.sharing for each in running if each.sharing is not None}
-
-
-def _failure(finding: Finding) -> Iterator[str]:
-    """Yield the whole reason of a server that cannot be used, and the remedies."""
-    if finding.status.state not in (State.READY, State.DISABLED):
-        run = finding.status.remedy and f"run `{finding.status.remedy}`"
-        yield from filter(None, (finding.status.reason, run, finding.remedy))
+def _details(finding: Finding) -> Iterator[str]:
+    """Yield whether clients share a server, and why; of one that cannot be used, the whole reason and the remedies."""
+    status = finding.status
+    if status.state is State.READY:
+        yield from filter(None, (status.sharing,))
+    elif status.state is not State.DISABLED:
+        yield from filter(None, (status.reason, status.remedy and f"run `{status.remedy}`", finding.remedy))
 
 
 def _of_others(finding: Finding) -> Iterator[str]:

@@ -17,7 +17,6 @@ from search_mcp.cli.clients.client_servers import Choice
 from search_mcp.cli.clients.program import lasting, own_program
 from search_mcp.cli.clients.report import Done, show
 from search_mcp.cli.clients.selection import AllFound, ClientNames, named, noting, report
-from search_mcp.cli.counting import enumerated
 from search_mcp.cli.files import warming
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
@@ -141,10 +140,6 @@ def plan(
             planned = _Plan(client, storage.load(path, client.format))
             if moves:
                 planned, behind = _with_moves(planned, behind)
-            elif twice := _started_twice(planned, behind, chosen):
-                options.screen.warning(
-                    f"{client.title} starts {enumerated(twice)} itself, too, so the same tools are listed twice"
-                )
             plans.append(planned)
     servers = installation.tags(behind)
     for fault in chosen.faults(servers) if chosen is not None and plans else ():
@@ -185,18 +180,6 @@ class _Plan:
     moved_as: tuple[str, ...] = ()
     """Their names in our configuration."""
     warnings: tuple[str, ...] = ()
-
-
-def _started_twice(plan: _Plan, own: Document, chosen: Subset | None) -> list[str]:
-    """List the client's servers that search-mcp starts for it as well."""
-    movable, _ = installation.other_servers(plan.file.document, plan.client)
-    _, merged = merging.merge(own, movable)
-    choice = client_servers.choose(plan.file.document, plan.client, chosen, installation.tags(own))
-    return [
-        each.server.name
-        for each in merged
-        if each.result == "present" and (choice is None or each.name in choice.names)
-    ]
 
 
 def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:

@@ -108,10 +108,11 @@ def _tell(done: Done, options: Options) -> None:
 
 
 def of_others(client: Client, servers: Sequence[str]) -> str:
-    """Say that a client starts other servers beside search-mcp."""
-    starts = f"starts {counted(len(servers), 'other server')} itself: {', '.join(servers)}"
+    """Say that a client starts other servers beside search-mcp, whose tools may be listed twice."""
+    starts = f"{client.title} starts {counted(len(servers), 'other server')} itself: {', '.join(servers)}"
     them = "it" if len(servers) == 1 else "them"
-    return f"{client.title} {starts}; `search-mcp install {client.name} --replace` moves {them} to search-mcp."
+    moves = f"`search-mcp install {client.name} --replace` moves {them} to search-mcp"
+    return f"{starts}; {moves}, so that no tool is listed twice."
 
 
 def _of_moved(done: Done, dry_run: bool) -> str:

@@ -19,7 +19,6 @@ from search_mcp.cli.groups import command_group
 from search_mcp.cli.help_text import Command
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
-from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.engine.hello import Json
 from search_mcp.engine.joining import NoEngineError, ask
@@ -86,19 +85,13 @@ def engine_logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="Number of lines.")] = 50,
 ) -> int:
     """Show the log of the engines."""
-    path = log_folder() / LOG_FOLDER / LOG_FILE
-    file = logs.LogFile("engine", path)
+    folder = log_folder() / LOG_FOLDER
 
     def show_line(_name: str, line: logs.Line) -> None:
         options.screen.text(" ".join(filter(None, (line.time, line.text))))
 
-    if following:
-        run_alone(lambda: logs.follow([file], path.parent, lines, show_line, options.screen))
-    elif file.written_at():
-        logs.show_last([file], lines, show_line)
-        logs.tell_place(path, options.screen)
-    else:
-        raise Problem(f"there is no log yet in {path.parent}", "the engine writes it, which the first client starts")
+    files = [logs.LogFile("engine", folder / LOG_FILE)]
+    logs.read(files, folder, lines, show_line, options, is_following=following)
     return FINE
 
 

@@ -40,16 +40,12 @@ HEADINGS = {
     By.CLIENT_AND_TOOL: "Client, tool",
     By.DAY: "Day",
 }
-SIZES = {
-    "In": "characters of the arguments",
-    "Out": "characters of the results, as JSON",
-    "Tokens": f"an estimate, one for {CHARACTERS_A_TOKEN} characters of a result",
-}
-"""The meaning of columns, as in `LEGEND`."""
 LEGEND = {
     "p50": "half of the results took this or less",
     "p95": "95 % of the results took this or less",
-    **SIZES,
+    "In": "characters of the arguments",
+    "Out": "characters of the results, as JSON",
+    "Tokens": f"an estimate, one for {CHARACTERS_A_TOKEN} characters of a result",
 }
 
 
@@ -86,8 +82,6 @@ def usage(
 
     The record has the calls of all config files. `--config` only chooses the servers that are reported if they had no
     call.
-
-    `p50` is the median duration of the calls with a result; 95 % of them took `p95` or less.
     """
     screen, path = options.screen, usage_file()
     if clear:
