@@ -70,23 +70,6 @@ def logs(
     return FINE
 
 
-def read(
-    files: Sequence["LogFile"], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
-) -> None:
-    """Show the last lines of log files in a folder; then new ones, or where they are.
-
-    Raises:
-        Problem: there is no log yet.
-    """
-    if is_following:
-        run_alone(lambda: follow(files, folder, lines, show, options.screen))
-        return
-    check(files, folder)
-    show_last(files, lines, show)
-    if not options.as_json:
-        options.screen.note(f"From {files[0].path if len(files) == 1 else folder}; --follow shows new lines.")
-
-
 class LogFile:
     """One log file, read in parts; its writer may replace it with a new file at any time."""
 
@@ -163,6 +146,23 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
             file.seek(position.offset)
         data = file.read() or b""
     return data, _Position(identity, position.offset + len(data))
+
+
+def read(
+    files: Sequence[LogFile], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
+) -> None:
+    """Show the last lines of log files in a folder; then new ones, or where they are.
+
+    Raises:
+        Problem: there is no log yet.
+    """
+    if is_following:
+        run_alone(lambda: follow(files, folder, lines, show, options.screen))
+        return
+    check(files, folder)
+    show_last(files, lines, show)
+    if not options.as_json:
+        options.screen.note(f"From {files[0].path if len(files) == 1 else folder}; --follow shows new lines.")
 
 
 def show_last(files: Sequence[LogFile], count: int, show: Show) -> None:

@@ -93,7 +93,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
 def show(
     found: Sequence[Known], notes: Sequence[str], servers: Sequence[ServerConfig], path: Path, terminal: Terminal
 ) -> None:
-    """Show the servers in a table, several on one line each."""
+    """Show the servers in a table; the command of a single one is not cut."""
     if not found:
         terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
         return

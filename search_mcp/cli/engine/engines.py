@@ -224,4 +224,4 @@ def _clock(seconds: Any) -> str:
 
 
 def _count(clients: int) -> str:
-    return "1 client's servers" if clients == 1 else f"the servers of {clients} clients"
+    return {0: "its servers", 1: "1 client's servers"}.get(clients, f"the servers of {clients} clients")

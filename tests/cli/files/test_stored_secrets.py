@@ -169,7 +169,7 @@ def test_a_secret_moves_out_of_the_file(
     assert written in _entry(place, "one")[key].values()
     assert [*_passwords(ring).values()] == [VALUE]
     assert VALUE not in ended.out + ended.err + place.config.read_text()
-    assert f"warning: these files still have the value: {place.config}.search-mcp.bak; once one works, " in ended.err
+    assert f"warning: still with the value: {place.config}.search-mcp.bak; delete the backups " in ended.err
     again = place.run("secret", "one", name)
     assert (again.code, "is a placeholder already" in again.err) == (2, True)
 
