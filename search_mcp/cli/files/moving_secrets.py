@@ -56,7 +56,7 @@ def secret(
     stored_secrets.tell([stored], screen)
     screen.paragraph(f"{file.path} has {stored.placeholder} in its place.")
     if others := [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]:
-        screen.warning(f"still with the value: {', '.join(others)}; delete the backups once {server} works")
+        screen.warning(f"the value is still in {', '.join(others)}; delete the backups once {server} works")
     return FINE
 
 

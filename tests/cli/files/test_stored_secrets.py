@@ -169,7 +169,7 @@ def test_a_secret_moves_out_of_the_file(
     assert written in _entry(place, "one")[key].values()
     assert [*_passwords(ring).values()] == [VALUE]
     assert VALUE not in ended.out + ended.err + place.config.read_text()
-    assert f"warning: still with the value: {place.config}.search-mcp.bak; delete the backups " in ended.err
+    assert f"warning: the value is still in {place.config}.search-mcp.bak; delete the backups " in ended.err
     again = place.run("secret", "one", name)
     assert (again.code, "is a placeholder already" in again.err) == (2, True)
 
@@ -184,7 +184,7 @@ def test_every_copy_of_a_moved_secret_is_named(place: Place, ring: Path) -> None
     assert place.run("install", "cursor", "--replace", "--no-start").code == 0
     ended = place.run("secret", "one", "TOKEN")
     assert (ended.code, VALUE in ended.out + ended.err) == (0, False)
-    own, *clients, state = ended.err.partition("value: ")[2].partition("; ")[0].split(", ")
+    own, *clients, state = ended.err.partition("still in ")[2].partition("; ")[0].split(", ")
     assert clients == [str(claude), f"{cursor}.search-mcp.bak"]
     assert (Path(own).parent, Path(state).name) == (place.config.parent, "moved.json")
 
