@@ -12,6 +12,7 @@ from search_mcp.catalog.items import (
     OWN_NAMES,
     READ_RESULT,
     RESTART,
+    Item,
     fold,
     is_allowed,
     is_app,
@@ -339,6 +340,14 @@ class Catalog:
             ]
         return self._repaired[server, kind]
 
+    def every_tool(self, server: str) -> list[Item]:
+        """Return all tools that a server lists, also hidden ones; those that are shown with their canonical names."""
+        shown = {item.key: item for item in self.tools() if item.server == server}
+        return [
+            shown.get(entry.key) or plain_item(*_tool(self.servers[server], entry))
+            for entry, _ in self.entries(server, Kind.TOOLS)
+        ]
+
     def admissible(self, server: str, kind: Kind) -> frozenset[str]:
         """Return the tools or prompts of a server that are not shown only because they are withheld."""
         admitted = self._admitted(kind, is_withheld=True)
@@ -355,15 +364,17 @@ class Catalog:
                     continue
                 if is_left_out(remarks):
                     continue
-                fields = entry.fields
-                if kind is Kind.TOOLS and config.read_only and not declares_read_only(fields):
+                if kind is Kind.TOOLS and config.read_only and not declares_read_only(entry.fields):
                     continue
-                if kind is Kind.TOOLS and entry.key in config.describe:
-                    fields = {**fields, "description": payload.encode(config.describe[entry.key])}
-                if kind is Kind.TOOLS:
-                    fields = with_result_size(fields, config.result_size)
-                shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
-                yield config, entry.key, shown, fields
+                yield _tool(config, entry) if kind is Kind.TOOLS else (config, entry.key, entry.key, entry.fields)
+
+
+def _tool(config: ServerConfig, entry: Entry) -> tuple[ServerConfig, str, str, Fields]:
+    """Return a tool with the user's name and description of it."""
+    fields = entry.fields
+    if entry.key in config.describe:
+        fields = {**fields, "description": payload.encode(config.describe[entry.key])}
+    return config, entry.key, config.rename.get(entry.key, entry.key), with_result_size(fields, config.result_size)
 
 
 _NOT_ASKED = ServerList(())

@@ -1,6 +1,6 @@
 """The view of one server: its log, its tools with a switch each, and its texts as a model reads them."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -11,15 +11,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from search_mcp.background import run_in_thread
-from search_mcp.catalog.items import is_allowed
-from search_mcp.catalog.repair import declares_read_only
+from search_mcp.catalog.brief import brief
+from search_mcp.catalog.items import Item, is_allowed
 from search_mcp.cli import command_lines
 from search_mcp.cli.files import editing
 from search_mcp.cli.logs import Line, of_one
 from search_mcp.config.schema import ServerConfig
 from search_mcp.folders import log_folder
-from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry
 from search_mcp.page.door import Session
 from search_mcp.page.live import Kept, Part, Same
 from search_mcp.page.record import state_of
@@ -36,14 +34,19 @@ _COLUMNS = 90
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool of a server, as its server and the user describe it."""
+    """One tool of a server, shown or not."""
 
     name: str
     """The server's own name."""
+    name_for_models: str
+    """Empty if it is the own one behind the server's prefix."""
+    effect: str
+    """The declared effect, as in `Item.hint`."""
+    line: str
+    """The description in the results of a search."""
     description: str
     parameters: str
     """Its input schema, as JSON."""
-    is_read_only: bool
     is_on: bool
     state: str
     """`new` or `changed` if it is not accepted, else empty."""
@@ -90,11 +93,13 @@ def routes(web: Web) -> list[Route]:
         catalog, name = facts.gateway.servers.catalog, config.name
 
         async def describe() -> Tools:
-            entries = [entry for entry, _ in catalog.entries(name, Kind.TOOLS)] if config.may_run else []
-            act = partial(_described, config, entries[:MOST_TOOLS], catalog.changed(name), catalog.new(name))
-            return Tools(await run_in_thread(act), len(entries[MOST_TOOLS:]))
+            items = catalog.every_tool(name) if config.may_run else []
+            length = facts.gateway.config.settings.description_length
+            states = {**dict.fromkeys(catalog.changed(name), "changed"), **dict.fromkeys(catalog.new(name), "new")}
+            act = partial(_described, config, items[:MOST_TOOLS], length, states)
+            return Tools(await run_in_thread(act), len(items[MOST_TOOLS:]))
 
-        return await lists.get(name, (Same(config), Same(catalog.pages.get((name, Kind.TOOLS)))), describe)
+        return await lists.get(name, (Same(facts.gateway.config), catalog.version), describe)
 
     async def switch_tool(request: Request, form: Form) -> Response:
         row, _ = facts.known(form.get("server"))
@@ -117,16 +122,18 @@ async def log_of(config: ServerConfig, logs: Kept) -> list[Line]:
     return await logs.get(config.name, (Same(config), state), read)
 
 
-def _described(config: ServerConfig, entries: Sequence[Entry], changed: Set[str], new: Set[str]) -> list[Tool]:
-    """Describe tools; may take a while."""
+def _described(config: ServerConfig, items: Sequence[Item], length: int, states: Mapping[str, str]) -> list[Tool]:
+    """Describe tools, their lines at most this long; may take a while."""
     return [
         Tool(
-            entry.key,
-            config.describe.get(entry.key) or payload.string(entry.fields.get("description")) or "",
-            payload.indented(entry.fields.get("inputSchema", Raw(b""))).decode("utf-8", "replace"),
-            declares_read_only(entry.fields),
-            is_allowed(config, entry.key),
-            "new" if entry.key in new else "changed" if entry.key in changed else "",
+            item.key,
+            item.name if item.own != item.key else "",
+            item.hint,
+            brief(item.description, length),
+            item.description,
+            payload.indented(item.fields.get("inputSchema", Raw(b""))).decode("utf-8", "replace"),
+            is_allowed(config, item.key),
+            states.get(item.key, ""),
         )
-        for entry in entries
+        for item in items
     ]

@@ -22,6 +22,7 @@ def test_a_server_is_shown_whole(new_home: NewHome, visitor: Visitor) -> None:
     expect(page.get_by_role("heading", name=NAME)).to_be_visible()
     expect(page.get_by_text("Its tools are not known yet.")).to_be_visible()
     page.get_by_role("button", name=f"Start: {NAME}").click()
+    page.get_by_text("Definition of tell").click()
     expect(page.get_by_text("Tells the time. <script>alert(1)</script> \\u{202e}", exact=True)).to_be_visible()
     expect(page.get_by_label(f"Log of {NAME}")).to_contain_text("started, pid")
     expect(page.get_by_text("has_tools.py")).to_be_visible()
@@ -65,6 +66,23 @@ def test_a_tool_is_hidden_and_shown_again(new_home: NewHome, visitor: Visitor) -
     assert json.loads(written.replace(" // mine", ""))["mcpServers"]["one"]["tools"] == {"deny": ["tell"]}
     switch.click()
     expect(switch).to_be_checked()
+
+
+def test_tools_are_shown_as_a_model_reads_them(new_home: NewHome) -> None:
+    """Beside its own name, a renamed tool has the one that models use, also while it is hidden."""
+    names = {"rename": {"change": "edit", "delete": "erase"}, "describe": {"change": "Edits. " + "Very long. " * 50}}
+    home = new_home({"one": {**server("declares_effects"), **names, "tools": {"deny": ["delete"]}}})
+    home.types("check")
+    with home.visit() as guest:
+        page = guest.view("server?name=one").replace("\n", "")
+        rows = re.findall(
+            r'<h3 dir="auto">(\w+)</h3>.*?data-hint="(.*?)".*?</span>(.*?)</p><p dir="auto">(.*?)</p>', page
+        )
+        look, change, delete = [(own, effect, re.sub("<.*?>", "", name), line) for own, effect, name, line in rows]
+        assert look == ("look", "read-only", "", "Can look letters.")
+        assert change == ("change", "may change something", ", called one.edit by models", "Edits.")
+        assert "Very long. " * 50 in page
+        assert delete == ("delete", "destructive", ", called one.erase by models", "Can delete letters.")
 
 
 def test_a_server_that_is_not_configured_has_no_view(new_home: NewHome) -> None:
