@@ -7,7 +7,7 @@ file a `ConfigError`; both name the place and the remedy, and neither shows a va
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from search_mcp.config import entries, jsonc, unknown_keys
+from search_mcp.config import blanks, entries, jsonc, unknown_keys
 from search_mcp.config.jsonc import Document, KeyPath
 from search_mcp.config.placeholders import Complaint, Places
 from search_mcp.config.schema import (
@@ -97,7 +97,7 @@ def parse(
         servers.append(server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     embeddings, about_embeddings = _embeddings(document, file, places)
-    warnings = (*unknown_keys.warnings(document, unknown), *_warnings(document, file), *about_embeddings)
+    warnings = (*unknown_keys.warnings(document, unknown), *_warnings(document, file, named), *about_embeddings)
     config = Config(tuple(servers), file.settings, warnings, tuple(problems), embeddings=embeddings)
     faults += [*_unprintable_names(document, servers), *_equal_prefixes(document, servers)]
     if faults:
@@ -236,7 +236,7 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 # Warnings
 
 
-def _warnings(document: Document, file: File) -> Iterator[str]:
+def _warnings(document: Document, file: File, named: str) -> Iterator[str]:
     if file.settings.listing == "search" and file.settings.call_tool == "off":
         problem = 'with "listing": "search" most clients can call no tool that is not pinned'
         yield str(document.error(("settings", "callTool"), problem, 'write "all" or "read-only", or another listing'))
@@ -245,3 +245,8 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
         yield from (str(_placed(document, name, remark)) for remark in entries.remarks(entry))
+        for part, key in (
+            blanks.blanks({"env": entry.env, "headers": entry.headers}) if entry.enabled and not entry.disabled else ()
+        ):
+            remedy = f"`{blanks.setting(name, key, named)}` asks for its value"
+            yield str(document.error(("mcpServers", name, part, key), blanks.IS_BLANK, remedy))

@@ -129,7 +129,7 @@ def _given(search_path: str | None, form: Form, planned: Addition) -> dict[str, 
 def _shown(planned: Addition, each: Merged, search_path: str | None) -> tuple[Merged, list[str], list[str]]:
     """Return a server with what it runs, and what looks wrong in it."""
     entry = _entry(planned, each)
-    return each, [*command_lines.full(entry, _COLUMNS)], [*pasted.doubts(each.server, entry, search_path)]
+    return each, [*command_lines.full(entry, _COLUMNS)], [*pasted.doubts(entry, search_path)]
 
 
 def digest_of(planned: Addition) -> str:

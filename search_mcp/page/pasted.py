@@ -15,6 +15,7 @@ from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.clients import entries, found, merging, native
 from search_mcp.clients.found import Server
 from search_mcp.clients.suggestion import FALLBACK, suggested_name
+from search_mcp.config.blanks import IS_BLANK, blanks
 
 Suggest = Callable[[Server], str]
 _SOURCE = "what you pasted"
@@ -26,12 +27,6 @@ _CLIENTS = ("claude", "codex", "gemini")
 """Programs with a command `mcp add`."""
 _OPTIONS = {"-e": "env", "--env": "env", "-H": "header", "--header": "header", "-t": "transport"}
 _OPTIONS |= {"--transport": "transport", "-s": "scope", "--scope": "scope", "--url": "url"}
-_PLACEHOLDER = re.compile(
-    r"<[^<>]+>|\$\{input:|(?<![^\W_])(?:your[-_ ]|x{3,}(?![^\W_])|(?:change|replace)[-_]?me)|(?:\.{3}|…)$",
-    re.IGNORECASE,
-)
-"""A value that an example has for the reader's own."""
-_SECRET_PARTS = ("env", "envs", "environment", "headers", "http_headers")
 
 
 def servers(text: str, name: str, suggest: Suggest) -> list[Server]:
@@ -138,16 +133,13 @@ def suggestion(present: Mapping[str, Any], server: Server) -> str:
     return merging.free_name(name, present) if is_taken else name
 
 
-def doubts(server: Server, entry: Mapping[str, Any], path: str | None) -> Iterator[str]:
+def doubts(entry: Mapping[str, Any], path: str | None) -> Iterator[str]:
     """Write what looks wrong in a server: its program is not on this `PATH`, or a value is still to be filled in."""
     program = entry.get("command")
     if isinstance(program, str) and _is_missing(program, path):
         yield f"`{program}` is not a program on this computer."
-    raw = server.raw if isinstance(server.raw, dict) else {}
-    for values in (raw.get(part) for part in _SECRET_PARTS):
-        for name, value in values.items() if isinstance(values, dict) else ():
-            if isinstance(value, str) and _PLACEHOLDER.search(value):
-                yield f"{name} looks like a placeholder; replace it before you keep the server."
+    for _, name in blanks(entry):
+        yield f"{name} {IS_BLANK}; replace it before you keep the server, or run `search-mcp secret` afterwards."
 
 
 def _is_missing(program: str, path: str | None) -> bool:

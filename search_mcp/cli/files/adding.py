@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from search_mcp.cli.files import addition, stored_secrets, warming
+from search_mcp.cli.files.addition import Addition
 from search_mcp.cli.files.own_file import command_to_check, in_turn, own_file, tell_of_restarts
 from search_mcp.cli.files.stored_secrets import Secret
 from search_mcp.cli.options import Options, takes
@@ -18,7 +19,9 @@ from search_mcp.cli.problem import FINE, Misuse
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import found, native, storage
 from search_mcp.clients.found import Server, tagged
+from search_mcp.clients.merging import ROOT
 from search_mcp.config import location
+from search_mcp.config.blanks import blanks
 from search_mcp.config.subset import TAG
 from search_mcp.model.errors import for_shell
 
@@ -83,6 +86,9 @@ def add(
     servers = [tagged(each, given) for each in servers]
     with in_turn():
         planned = addition.plan(own_file(options), servers, [] if name is None else [name])
+        filled = _filled(options, planned)
+        planned = planned.with_secrets(filled)
+        secrets += filled.values()
         planned.show(options.screen)
         planned.write(options, secrets)
     planned.tell(options, given)
@@ -112,6 +118,18 @@ def _asked(name: str | None, command: list[str], screen: Terminal) -> tuple[str 
     if name is not None and not command:
         command = words(screen.ask("Its command, or its URL"))
     return name, command
+
+
+def _filled(options: Options, planned: Addition) -> dict[tuple[str, ...], Secret]:
+    """Ask a person at a terminal for the values that an example left open; return those that are given."""
+    if not options.screen.is_interactive or options.dry_run:
+        return {}
+    return {
+        (ROOT, server, part, key): secret
+        for server, entry in planned.entries.items()
+        for part, key in blanks(entry)
+        if (secret := stored_secrets.offered(server, key, options.screen)) is not None
+    }
 
 
 def words(line: str) -> list[str]:

@@ -4,7 +4,7 @@ Decides which servers can be added. Nothing is started here.
 """
 
 import contextlib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
+from search_mcp.config.blanks import IS_BLANK, blanks, setting
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class Addition:
     def enabled(self) -> list[str]:
         """The names of the new servers that are enabled."""
         return [each.name for each in self.merged if each.result == "added" and not each.is_disabled]
+
+    def with_secrets(self, secrets: Mapping[tuple[str, ...], Secret]) -> "Addition":
+        """Write the placeholders of secrets in the places of values."""
+        changed = self.changed
+        for path, secret in secrets.items():
+            changed = changed.put(path, secret.header)
+        return replace(self, changed=changed)
 
     def show(self, screen: Terminal) -> None:
         """Show the whole command or address of each new server."""
@@ -75,6 +83,10 @@ class Addition:
                 screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {self.file.path}.")
             for note in each.notes:
                 screen.warning(f"{each.server.name}: {note}")
+        for server, entry in self.entries.items():
+            for _, name in blanks(entry):
+                set_by = setting(server, name, options.config or "")
+                screen.warning(f"{server}: {name} {IS_BLANK}; `{set_by}` asks for its value")
         tell_of_bridges(bridged(self.file.document, self.changed), screen)
 
 

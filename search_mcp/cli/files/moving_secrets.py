@@ -1,12 +1,13 @@
 """`secret`: moves the value of a variable or a header out of the configuration file, which gets a placeholder.
 
-Decides which values can move: those without a placeholder.
+Decides which values can move: those without a placeholder. For one that an example left open, the user is asked.
 """
 
 import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.known import CLIENTS
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.registered import this_machine
+from search_mcp.config.blanks import is_blank
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
 
@@ -51,11 +53,15 @@ def secret(
     if options.dry_run:
         save(file, changed, options)
         return FINE
+    if is_blank(value):
+        (typed,) = stored_secrets.asked([path[-1]], screen, stored.place)
+        stored = replace(stored, value=typed.removeprefix(before))
     with stored_secrets.stored([stored]):
         save(file, changed, options)
     stored_secrets.tell([stored], screen)
     screen.paragraph(f"{file.path} has {stored.placeholder} in its place.")
-    if others := [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]:
+    others = [] if is_blank(value) else [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]
+    if others:
         screen.warning(f"the value is still in {', '.join(others)}; delete the backups once {server} works")
     return FINE
 

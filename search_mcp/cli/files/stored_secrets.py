@@ -21,6 +21,7 @@ from search_mcp.backends.system_keyring import SERVICE, KeyringError
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import sources
+from search_mcp.config.blanks import IS_BLANK
 from search_mcp.config.placeholders import at_home
 from search_mcp.config.sources import MOST_BYTES
 from search_mcp.folders import config_folder
@@ -116,6 +117,18 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
     return [replace(each, value=value) for each, value in zip(secrets, values, strict=True)]
 
 
+def offered(server: str, name: str, screen: Terminal) -> Secret | None:
+    """Ask for a secret that a server may do without; return `None` if the user types nothing.
+
+    Raises:
+        Misuse: it cannot be stored.
+    """
+    secret = placed(server, name)
+    screen.note(f"{name} of {server} {IS_BLANK}. What you type is not shown; it is stored {secret.place}.")
+    typed = getpass.getpass(f"{name} (Enter leaves it): ")
+    return replace(secret, value=_usable(name, typed)) if typed else None
+
+
 def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
     """Ask for secrets, without showing them; `where` is the place to name.
 
@@ -123,12 +136,15 @@ def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:
         Misuse: a secret is missing or empty.
     """
     values = _typed(names, screen, where) if sys.stdin.isatty() else _piped(names)
-    for name, value in zip(names, values, strict=True):
-        if not value or "\0" in value:
-            raise Misuse(f"the secret {name} is empty or has the character NUL", "give its value on stdin")
-        if len(value.encode(errors="surrogateescape")) > MOST_BYTES:
-            raise Misuse(f"the secret {name} is larger than {MOST_BYTES >> 10} KiB", "store it in a file")
-    return values
+    return [_usable(name, value) for name, value in zip(names, values, strict=True)]
+
+
+def _usable(name: str, value: str) -> str:
+    if not value or "\0" in value:
+        raise Misuse(f"the secret {name} is empty or has the character NUL", "give its value on stdin")
+    if len(value.encode(errors="surrogateescape")) > MOST_BYTES:
+        raise Misuse(f"the secret {name} is larger than {MOST_BYTES >> 10} KiB", "store it in a file")
+    return value
 
 
 def _folded(name: str) -> str:

@@ -106,6 +106,35 @@ def test_at_a_terminal_the_secret_is_not_shown(place: Place, ring: Path) -> None
     assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
 
 
+BLANK = json.dumps({"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "<YOUR_TOKEN>", "TEAM": "your-team"}}}})
+SETS = "search-mcp secret a TOKEN"
+
+
+def test_add_asks_for_what_an_example_left_open(place: Place, ring: Path) -> None:
+    screen = Screen(place, "add", "--no-start", "--json", BLANK)
+    screen.wait_for("TOKEN (Enter leaves it): ")
+    screen.press(f"{VALUE}\r")
+    screen.wait_for("TEAM (Enter leaves it): ")
+    screen.press("\r")
+    assert screen.end() == 0, screen.shown
+    assert "search-mcp secret a TEAM" in " ".join(screen.shown.split())
+    assert SETS not in screen.shown and VALUE not in screen.shown
+    assert _entry(place, "a")["env"] == {"TOKEN": "${keyring:search-mcp/a/TOKEN}", "TEAM": "your-team"}
+    assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
+
+
+def test_without_a_terminal_add_and_check_name_the_command_that_asks(place: Place, ring: Path) -> None:
+    added = place.run("add", "--no-start", "--json", BLANK)
+    for told in (added.err, place.run("check").out):
+        assert SETS in " ".join(told.split()) and "<YOUR_TOKEN>" not in told
+    ended = place.run("secret", "a", "TOKEN", stdin=VALUE)
+    assert ended.code == 0, ended
+    assert "backups" not in ended.err
+    assert _entry(place, "a")["env"]["TOKEN"] == "${keyring:search-mcp/a/TOKEN}"
+    assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
+    assert SETS not in " ".join(place.run("check").out.split())
+
+
 def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Path) -> None:
     ended = place.run("add", "a", "--secret", "TOKEN", "--dry-run", "--", "x")
     assert ended.code == 0, ended
