@@ -20,7 +20,7 @@ Send = Callable[[str, str, dict[str, Any]], Any]
 """Carries out a command: its name in Marionette, its path in HTTP, its parameters."""
 FIREFOX = ("firefox-esr", "firefox")
 MINI_BROWSERS = ("/usr/lib/*/webkit2gtk-4.*/MiniBrowser", "/usr/libexec/webkit2gtk-4.*/MiniBrowser")
-_KEYS = {"Tab": "\ue004", "Enter": "\ue007", " ": " "}
+ENTER = "\ue007"
 
 
 class MissingError(Exception):
@@ -38,9 +38,6 @@ class Window:
 
     def goes_back(self) -> None:
         self._send("Back", "back", {})
-
-    def is_sized(self, width: int) -> None:
-        self._send("SetWindowRect", "window/rect", {"width": width, "height": 760})
 
     def runs(self, script: str, *arguments: Any) -> Any:
         """Return the value of an expression of JavaScript."""
@@ -78,18 +75,13 @@ class Window:
         waits_until(attempt)
 
     def presses(self, *keys: str) -> None:
-        actions = [{"type": kind, "value": _KEYS[key]} for key in keys for kind in ("keyDown", "keyUp")]
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         given = {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
         self._send("PerformActions", "actions", given)
 
-    def picture(self) -> str:
-        """Return a picture of what is shown: PNG as Base64."""
-        picture: str = self._send("TakeScreenshot", "screenshot", {})
-        return picture
-
 
 @contextmanager
-def webkit() -> Iterator[Window]:
+def webkit(_: Path) -> Iterator[Window]:
     """Run WebKitGTK's small browser; skip the test where it is not installed."""
     program = next((path for each in MINI_BROWSERS for path in Path("/").glob(each[1:])), None)
     driver = shutil.which("WebKitWebDriver")
@@ -106,7 +98,7 @@ def webkit() -> Iterator[Window]:
     ):
 
         def send(_: str, path: str, given: dict[str, Any]) -> Any:
-            answer = http.get(path) if path.endswith("screenshot") else http.post(path, json=given)
+            answer = http.post(path, json=given)
             value = answer.json()["value"]
             if answer.status_code != 200:
                 raise _error(value)
@@ -130,7 +122,7 @@ def firefox(profile: Path) -> Iterator[Window]:
     with _running([program, "--headless", "--marionette", "--no-remote", "--profile", str(profile)]):
         waits_until(written.exists)
         with socket.create_connection(("127.0.0.1", int(written.read_text())), SECONDS) as connection:
-            stream = connection.makefile("rwb", 0)
+            stream = connection.makefile("rwb")
 
             def read() -> Any:
                 """Read one message: its length, a colon, JSON."""
@@ -142,6 +134,7 @@ def firefox(profile: Path) -> Iterator[Window]:
             def send(name: str, _: str, given: dict[str, Any]) -> Any:
                 message = json.dumps([0, 1, f"WebDriver:{name}", given]).encode()
                 stream.write(b"%d:%s" % (len(message), message))
+                stream.flush()
                 _, _, error, result = read()
                 if error is not None:
                     raise _error(error)
