@@ -6,8 +6,8 @@ Decides which values can move: those without a placeholder. For one that an exam
 import contextlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
