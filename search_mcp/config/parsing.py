@@ -245,8 +245,7 @@ def _warnings(document: Document, file: File, named: str) -> Iterator[str]:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
         yield from (str(_placed(document, name, remark)) for remark in entries.remarks(entry))
-        for part, key in (
-            blanks.blanks({"env": entry.env, "headers": entry.headers}) if entry.enabled and not entry.disabled else ()
-        ):
-            remedy = f"`{blanks.setting(name, key, named)}` asks for its value"
-            yield str(document.error(("mcpServers", name, part, key), blanks.IS_BLANK, remedy))
+        if entry.enabled and not entry.disabled:
+            for part, key in blanks.blanks({"env": entry.env, "headers": entry.headers}):
+                remedy = f"`{blanks.setting(name, key, named)}` asks for its value"
+                yield str(document.error(("mcpServers", name, part, key), blanks.IS_BLANK, remedy))

@@ -128,7 +128,7 @@ def _filled(options: Options, planned: Addition) -> dict[tuple[str, ...], Secret
         (ROOT, server, part, key): secret
         for server, entry in planned.entries.items()
         for part, key in blanks(entry)
-        if (secret := stored_secrets.offered(server, key, options.screen)) is not None
+        if (secret := stored_secrets.offered(server, key, entry[part][key], options.screen)) is not None
     }
 
 

@@ -51,7 +51,8 @@ class Addition:
         """Write the placeholders of secrets in the places of values."""
         changed = self.changed
         for path, secret in secrets.items():
-            changed = changed.put(path, secret.header)
+            before, _ = stored_secrets.parted(secret.name, changed.members(path[:-1])[path[-1]])
+            changed = changed.put(path, before + secret.placeholder if before else secret.header)
         return replace(self, changed=changed)
 
     def show(self, screen: Terminal) -> None:

@@ -47,7 +47,7 @@ def secret(
     """
     screen, file = options.screen, own_file(options)
     path, value = _found(file.document, server, name)
-    before, hidden = _parted(path[-1], value)
+    before, hidden = stored_secrets.parted(path[-1], value)
     stored = stored_secrets.placed(server, path[-1], hidden)
     changed = file.document.put(path, before + stored.placeholder)
     if options.dry_run:
@@ -105,9 +105,3 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     if "${" in value:
         raise Misuse(f"{name} of {server} is a placeholder already", "there is nothing to move")
     return present[key], value
-
-
-def _parted(name: str, value: str) -> tuple[str, str]:
-    """Split a value into what stays in the file, such as `Bearer `, and the secret."""
-    scheme, _, rest = value.partition(" ")
-    return (f"{scheme} ", rest) if rest and name.lower() == "authorization" else ("", value)

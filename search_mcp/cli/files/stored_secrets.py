@@ -117,16 +117,25 @@ def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: boo
     return [replace(each, value=value) for each, value in zip(secrets, values, strict=True)]
 
 
-def offered(server: str, name: str, screen: Terminal) -> Secret | None:
-    """Ask for a secret that a server may do without; return `None` if the user types nothing.
+def parted(name: str, value: str) -> tuple[str, str]:
+    """Split a value into what stays in the file, such as `Bearer `, and the secret."""
+    scheme = re.match(r"[\w-]+ (?=.)", value) if name.lower() == "authorization" else None
+    return (scheme[0], value[scheme.end() :]) if scheme is not None else ("", value)
+
+
+def offered(server: str, name: str, value: str, screen: Terminal) -> Secret | None:
+    """Ask for the secret in place of a value that an example left open; return `None` if the user types nothing.
 
     Raises:
         Misuse: it cannot be stored.
     """
-    secret = placed(server, name)
-    screen.note(f"{name} of {server} {IS_BLANK}. What you type is not shown; it is stored {secret.place}.")
-    typed = getpass.getpass(f"{name} (Enter leaves it): ")
-    return replace(secret, value=_usable(name, typed)) if typed else None
+    screen.note(f"{name} of {server} {IS_BLANK}. What you type is not shown, and not written into the file.")
+    try:
+        typed = getpass.getpass(f"{name} (Enter leaves it): ")
+    except EOFError:
+        typed = ""
+    typed = typed.removeprefix(parted(name, value)[0])
+    return placed(server, name, _usable(name, typed)) if typed else None
 
 
 def asked(names: Sequence[str], screen: Terminal, where: str) -> list[str]:

@@ -123,6 +123,16 @@ def test_add_asks_for_what_an_example_left_open(place: Place, ring: Path) -> Non
     assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
 
 
+def test_the_scheme_of_an_example_stays(place: Place, ring: Path) -> None:
+    entry = {"url": "https://a.example/mcp", "headers": {"Authorization": "Token <YOUR TOKEN>"}}
+    screen = Screen(place, "add", "a", "--no-start", "--json", json.dumps(entry))
+    screen.wait_for("Authorization (Enter leaves it): ")
+    screen.press(f"Token {VALUE}\r")
+    assert screen.end() == 0, screen.shown
+    assert _entry(place, "a")["headers"] == {"Authorization": "Token ${keyring:search-mcp/a/Authorization}"}
+    assert _passwords(ring) == {"search-mcp|a/Authorization": VALUE}
+
+
 def test_without_a_terminal_add_and_check_name_the_command_that_asks(place: Place, ring: Path) -> None:
     added = place.run("add", "--no-start", "--json", BLANK)
     for told in (added.err, place.run("check").out):
