@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fork_server import ForkServer, forked
 from fronts.http.serving import HttpServer
 
 from conformance import suite
@@ -11,8 +12,9 @@ from conformance.test_conformance import LEGACY, MODERN, MOST_RUNS, OF_LATER, RE
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
-def test_conforms_over_http(tmp_path: Path, revision: str) -> None:
-    reference = {"command": sys.executable, "args": [REFERENCE], "prefix": ""}
+def test_conforms_over_http(tmp_path: Path, revision: str, server_fork_server: ForkServer | None) -> None:
+    program, *arguments = forked(server_fork_server, [sys.executable, REFERENCE])
+    reference = {"command": program, "args": arguments, "prefix": ""}
     with HttpServer(tmp_path, {"reference": reference}, "--no-auth", listing="full") as running:
         for number in range(MOST_RUNS):
             folder = tmp_path / str(number)
