@@ -43,7 +43,7 @@ MADE_LATE = {
 """Expressions that are known only while the program runs, and why they are not tested."""
 EVERYWHERE = ("${A:-", "$${", "?k", "&key=", "://a@", "/*", "//", '"\\', "'", "<a ", "[a](", "`", "\\", " ", "\n", "a")
 """Fragments for every expression."""
-SHORT, LONG = 4_000, 64_000
+SHORT, LONG = 2_000, 64_000
 SUSPECTS = 4
 """How many of the short texts, those that took longest, are tried as long ones."""
 MOST_CPU_SECONDS = 0.5
