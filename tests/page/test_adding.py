@@ -55,6 +55,14 @@ def reader(lasting_home: PageHome) -> Iterator[Guest]:
         yield guest
 
 
+@pytest.fixture
+def restored_home(lasting_home: PageHome) -> Iterator[PageHome]:
+    """The same home; its file is restored after the test."""
+    before = lasting_home.config.read_text()
+    yield lasting_home
+    lasting_home.edits(lambda text: before)
+
+
 def line(name: str, *arguments: str) -> str:
     """Return the command of one of tests/servers."""
     return shlex.join([sys.executable, str(SERVERS / f"{name}.py"), *arguments])
@@ -152,9 +160,9 @@ def test_a_snippet_is_shown_without_its_secrets(home: PageHome, guest: Guest) ->
         '{"command": "npx", "args": ["-y", "files"]}',
     ],
 )
-def test_the_snippet_of_any_client_is_taken(home: PageHome, guest: Guest, pasted: str) -> None:
-    kept(guest, shows(guest, pasted, "x"))
-    assert entries(home)["x"] == {"command": "npx", "args": ["-y", "files"]}
+def test_the_snippet_of_any_client_is_taken(restored_home: PageHome, reader: Guest, pasted: str) -> None:
+    kept(reader, shows(reader, pasted, "x"))
+    assert entries(restored_home)["x"] == {"command": "npx", "args": ["-y", "files"]}
 
 
 FILES: Json = {"command": "npx", "args": ["-y", "files"]}
@@ -183,10 +191,10 @@ FAR = "https://far.example.com/mcp"
     ],
 )
 def test_blocks_and_lines_for_other_clients_are_taken(
-    home: PageHome, guest: Guest, pasted: str, name: str, entry: Json
+    restored_home: PageHome, reader: Guest, pasted: str, name: str, entry: Json
 ) -> None:
-    kept(guest, shows(guest, pasted))
-    assert entries(home)[name] == entry
+    kept(reader, shows(reader, pasted))
+    assert entries(restored_home)[name] == entry
 
 
 def test_a_program_that_is_not_there_is_told_and_can_be_kept(home: PageHome, guest: Guest) -> None:

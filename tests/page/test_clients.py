@@ -81,6 +81,13 @@ def guest(home: PageHome) -> Iterator[Guest]:
         yield guest
 
 
+@pytest.fixture(scope="module")
+def reader(new_lasting_home: NewHome) -> Iterator[Guest]:
+    """A guest of such a home, for tests that write nothing in it."""
+    with with_files(new_lasting_home({"one": server("well_behaved")})).visit() as guest:
+        yield guest
+
+
 def shown(guest: Guest, path: str) -> str:
     """Return the text of a view, without its tags."""
     return html.unescape(re.sub(r"<[^>]*>", "", guest.view(path)))
@@ -296,15 +303,15 @@ def test_a_client_that_is_not_found_gets_a_new_file(home: PageHome, guest: Guest
     assert "search-mcp" in json.loads((home.folder / ".gemini" / "settings.json").read_text())["mcpServers"]
 
 
-def test_a_client_without_search_mcp_is_not_disconnected(guest: Guest) -> None:
-    assert "search-mcp is in no file of Cursor." in shown(guest, "disconnect?client=cursor")
-    assert "digest" not in guest.view("disconnect?client=cursor")
+def test_a_client_without_search_mcp_is_not_disconnected(reader: Guest) -> None:
+    assert "search-mcp is in no file of Cursor." in shown(reader, "disconnect?client=cursor")
+    assert "digest" not in reader.view("disconnect?client=cursor")
 
 
 @pytest.mark.parametrize("path", ["connect?client=", "disconnect?client=", "client?name="])
-def test_an_unknown_client_is_answered(guest: Guest, path: str) -> None:
-    assert guest.get(f"{guest.root}{path}<gone>").status_code == 303
-    assert "there is no client '<gone>'" in shown(guest, "clients")
+def test_an_unknown_client_is_answered(reader: Guest, path: str) -> None:
+    assert reader.get(f"{reader.root}{path}<gone>").status_code == 303
+    assert "there is no client '<gone>'" in shown(reader, "clients")
 
 
 def test_a_file_that_cannot_be_edited_is_told(home: PageHome, guest: Guest) -> None:

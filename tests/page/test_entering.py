@@ -6,14 +6,18 @@ from playwright.sync_api import expect
 from processes.run import server
 
 from page.conftest import NewHome, NewVisitor
-from page.running import Visitor
+from page.running import PageHome, Visitor
 
-ECHO = {"one": server("well_behaved")}
 REFUSED = "This address was used already, or is too old."
 
 
-def test_an_address_lets_one_browser_in(new_home: NewHome, new_visitor: NewVisitor) -> None:
-    address = new_home(ECHO).invites()
+@pytest.fixture(scope="module")
+def home(new_lasting_home: NewHome) -> PageHome:
+    return new_lasting_home({"one": server("well_behaved")})
+
+
+def test_an_address_lets_one_browser_in(home: PageHome, new_visitor: NewVisitor) -> None:
+    address = home.invites()
     first, second = new_visitor(), new_visitor()
     page = first.context.new_page()
     page.goto(address)
@@ -26,15 +30,14 @@ def test_an_address_lets_one_browser_in(new_home: NewHome, new_visitor: NewVisit
     assert not second.context.cookies()
 
 
-def test_a_browser_stays_let_in(new_home: NewHome, visitor: Visitor) -> None:
-    page = visitor.enters(new_home(ECHO))
+def test_a_browser_stays_let_in(home: PageHome, visitor: Visitor) -> None:
+    page = visitor.enters(home)
     another = visitor.context.new_page()
     another.goto(page.url.removesuffix("servers"))
     expect(another).to_have_url(page.url)
 
 
-def test_a_further_token_disappears_from_the_address(new_home: NewHome, visitor: Visitor) -> None:
-    home = new_home(ECHO)
+def test_a_further_token_disappears_from_the_address(home: PageHome, visitor: Visitor) -> None:
     page = visitor.enters(home)
     before = page.url
     page.goto(home.invites())
@@ -42,13 +45,12 @@ def test_a_further_token_disappears_from_the_address(new_home: NewHome, visitor:
     expect(page.get_by_role("heading", name="Servers")).to_be_visible()
 
 
-def test_a_token_can_be_pasted(new_home: NewHome, new_visitor: NewVisitor) -> None:
-    page = new_visitor(java_script_enabled=False).enters(new_home(ECHO))
+def test_a_token_can_be_pasted(home: PageHome, new_visitor: NewVisitor) -> None:
+    page = new_visitor(java_script_enabled=False).enters(home)
     expect(page.get_by_role("heading", name="Servers")).to_be_visible()
 
 
-def test_without_a_session_every_view_is_the_entrance(new_home: NewHome, new_visitor: NewVisitor) -> None:
-    home = new_home(ECHO)
+def test_without_a_session_every_view_is_the_entrance(home: PageHome, new_visitor: NewVisitor) -> None:
     inside = new_visitor().enters(home)
     outside = new_visitor().context.new_page()
     outside.goto(inside.url)

@@ -116,7 +116,7 @@ def test_what_a_server_sends_takes_little(serve: Serve, place: str) -> None:
 BODIES: Mapping[str, tuple[str, bytes, bytes, int]] = {
     # the type of an answer, how it begins, what follows, and how many megabytes of that
     "a value": ("application/json", b'"', b"x" * MB, 1024),
-    "a line": ("text/event-stream", b"data: ", b"x" * MB, 1024),
+    "a line": ("text/event-stream", b"data: ", b"x" * MB, 512),
     "lines of an event": ("text/event-stream", b"", b"data: x\n" * 10_000, 8),
     "comments": ("text/event-stream", b"", b":\n" * 50_000, 8),
     "events": ("text/event-stream", b"", b"data: {}\n\n" * 10_000, 8),
