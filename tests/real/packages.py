@@ -99,10 +99,8 @@ def typescript_2_http() -> Path:
 
 def oidc_provider() -> tuple[str, str]:
     """Give a Node.js and the address of the authorization server's module."""
-    wanted = OIDC_PROVIDER if _node_version() >= NEWER_NODE else (*OIDC_PROVIDER, _node_package())
-    folder = _installed("oidc-provider", wanted, lambda folder: _npm(folder, wanted))
-    program = node() if wanted == OIDC_PROVIDER else str(_node_binary(folder))
-    return program, (folder / "node_modules" / "oidc-provider" / "lib" / "index.js").as_uri()
+    folder = _installed("oidc-provider", OIDC_PROVIDER, lambda folder: _npm(folder, OIDC_PROVIDER))
+    return _newer_node(), (folder / "node_modules" / "oidc-provider" / "lib" / "index.js").as_uri()
 
 
 def inspector() -> list[str]:
@@ -123,10 +121,8 @@ def conformance_results(revision: str, sources: Iterable[Path], run: Callable[[P
 
 
 def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: str) -> list[str]:
-    wanted = packages if _node_version() >= NEWER_NODE else (*packages, _node_package())
-    folder = _installed(kind, wanted, lambda folder: _npm(folder, wanted))
-    program = node() if wanted == packages else str(_node_binary(folder))
-    return [program, str(_entry(folder, package, command))]
+    folder = _installed(kind, packages, lambda folder: _npm(folder, packages))
+    return [_newer_node(), str(_entry(folder, package, command))]
 
 
 def bridge() -> Path:
@@ -363,9 +359,13 @@ def _node_package() -> str:
     return NODE_BINARIES[machine]
 
 
-def _node_binary(folder: Path) -> Path:
-    package = folder / "node_modules" / _node_package().split("@")[0]
-    return package / "bin" / ("node.exe" if os.name == "nt" else "node")
+def _newer_node() -> str:
+    """Return the Node.js on PATH, or one of npm where that is too old."""
+    if _node_version() >= NEWER_NODE:
+        return node()
+    package = _node_package()
+    folder = _npm_folder("node", package) / "node_modules" / package.split("@")[0]
+    return str(folder / "bin" / ("node.exe" if os.name == "nt" else "node"))
 
 
 def _program(name: str) -> str:
