@@ -1,5 +1,6 @@
 """All routes of the page, as its application has them: the attacks are tried on each."""
 
+from functools import cache
 from typing import cast
 
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ OPEN = {"", "enter", "page.css", "page.js", "icon.svg"}
 """Paths that need no session."""
 
 
+@cache
 def paths(method: str) -> list[str]:
     """Return the paths that answer to a method, after the root of the page."""
     door = Door("127.0.0.1:1", lambda: 0.0)
