@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import kubernetes_validate
 import pytest
 from checkout import ROOT
 from docs.pages import blocks
-from fronts.http.serving import HttpServer
+from fronts.http.serving import HttpServer, get
 from processes.run import server
 from real import packages
 from ruamel.yaml import YAML
@@ -70,7 +69,7 @@ def test_its_command_starts_without_a_token_and_ends_by_a_signal(words: list[str
     assert (options.pop("--http")[-5:], options.pop("--health")[-5:]) == (":8808", ":8809")
     rest = [word for pair in options.items() for word in pair]
     with HttpServer(tmp_path, {"one": server("well_behaved")}, "--health", "127.0.0.1:0", *rest) as running:
-        assert httpx2.get(running.health + "/readyz", trust_env=False).status_code == 200
+        assert get(running.health + "/readyz").status_code == 200
         assert "no client has a token yet" in "".join(running.stderr)
 
 

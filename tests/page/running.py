@@ -69,7 +69,10 @@ class PageHome(Home):
 
 
 class Guest(httpx2.Client):
-    """A client of HTTP with an address of `search-mcp ui`; it sends the headers of a browser, if not told otherwise."""
+    """A client of HTTP with an address of `search-mcp ui`; it sends the headers of a browser, if not told otherwise.
+
+    It loads no certificates, which takes 0.05 s.
+    """
 
     def __init__(self, address: str) -> None:
         self.address, _, self.token = address.partition("#")
@@ -78,7 +81,7 @@ class Guest(httpx2.Client):
         self.origin, self.port = f"http://{parts.netloc}", int(parts.port or 0)
         self.form_token = ""
         headers = {"origin": self.origin, "sec-fetch-site": "same-origin"}
-        super().__init__(base_url=self.origin, headers=headers, timeout=SECONDS, trust_env=False)
+        super().__init__(base_url=self.origin, headers=headers, timeout=SECONDS, trust_env=False, verify=False)
 
     def enters(self) -> httpx2.Response:
         """Use the token of the address; return the response, which has the cookie."""

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import httpx2
 import pytest
 from checkout import ROOT
 from processes.run import Json, server
 
-from fronts.http.serving import HttpClient, HttpServer, text
+from fronts.http.serving import HttpClient, HttpServer, get, text
 from search_mcp.fronts.http.access import Token
 from search_mcp.fronts.http.token_store import TokenStore
 
@@ -105,7 +104,7 @@ class Replica:
 
     @property
     def is_ready(self) -> bool:
-        return httpx2.get(f"http://127.0.0.1:{self.health_port}/readyz", trust_env=False).status_code == 200
+        return get(f"http://127.0.0.1:{self.health_port}/readyz").status_code == 200
 
     def end(self) -> None:
         """End it by SIGTERM, as a service manager does."""

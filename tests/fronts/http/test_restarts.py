@@ -14,7 +14,7 @@ import pytest
 from processes.run import Json, server
 
 from fronts.http.replicas import PLACE, Replica, Replicas, balanced, place
-from fronts.http.serving import HttpClient, text
+from fronts.http.serving import HttpClient, get, text
 
 NAMES = [f"name-{number}" for number in range(8)]
 QUIET = [f"quiet-{number}" for number in range(8)]
@@ -139,7 +139,7 @@ def test_no_call_fails_when_a_replica_is_restarted(load: Load, calls: int, pause
         assert not load.names_of(replica)
         replica.start()
         while load.names_of(replica) != names:  # until the balancer sends them back
-            pass
+            time.sleep(0.1)
     finally:
         load.end()
     assert_each_call_was_carried_out_once(load, calls)
@@ -195,11 +195,8 @@ def test_calls_of_a_replica_that_is_killed_are_lost_and_not_repeated(load: Load)
         name = min(load.names_of(replica))
         calling = threading.Thread(target=call, args=(name,))
         calling.start()
-        while (
-            f'open_requests{{principal="{name}"}}'
-            not in httpx2.get(f"{replica.server.health}/metrics", trust_env=False).text
-        ):
-            pass
+        while f'open_requests{{principal="{name}"}}' not in get(f"{replica.server.health}/metrics").text:
+            time.sleep(0.01)
         replica.die()
         calling.join()
         assert not load.names_of(replica)
