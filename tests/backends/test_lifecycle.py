@@ -36,7 +36,7 @@ LEADS_TO = {
 }
 
 
-NOT_OF_A_SUPERVISOR = {"DISABLED", "HELD", "REMEMBERED", "UNKNOWN"}
+NOT_OF_A_SUPERVISOR = {"DISABLED", "HELD", "KNOWN", "UNKNOWN"}
 
 
 def test_every_state_of_a_supervisor_is_in_the_table() -> None:
