@@ -199,7 +199,7 @@ def test_a_relay_that_is_killed_in_the_middle_of_a_line_ends_its_session_only(tm
 
 def test_an_engine_ends_when_its_last_client_has_been_gone_for_a_while(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home:
-        with home.client({"IDLE": "0.1"}) as client:
+        with home.client({"IDLE": "1"}) as client:  # a client joins a new engine within that time
             client.opens()
             assert client.calls("one.echo", words="up") == "up"
         client.waits_until(lambda: not home.sockets())
@@ -208,10 +208,11 @@ def test_an_engine_ends_when_its_last_client_has_been_gone_for_a_while(tmp_path:
 
 def test_a_client_that_comes_while_the_engine_ends_gets_another_one(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home:
-        for _ in range(8):
-            with home.client({"IDLE": "0.05"}) as client:
+        for _ in range(4):
+            with home.client({"IDLE": "0.5"}) as client:  # if no client joins a new engine in time, it ends, too
                 client.opens()
                 assert client.calls("one.echo", words="up") == "up"
+            client.waits_until(lambda: not home.sockets())  # it takes no more clients, and its process goes on
 
 
 def test_an_own_engine_goes_on_where_no_shared_one_can_be_started(tmp_path: Path) -> None:
