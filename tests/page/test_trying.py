@@ -103,7 +103,7 @@ def test_a_search_without_a_hit_says_so(guest: Guest) -> None:
 
 
 def test_a_result_that_does_not_fit_clearly_is_called_nearest(guest: Guest) -> None:
-    page = guest.view("try?q=evil+flights+over+the+moon")
+    page = guest.view("try?q=evil+flights+over+the+moon+to+Lisbon+with+two+heavy+bags")
     assert "No tool of the connected servers clearly does this; nearest:" in page
     assert "tools.evil" in page
 
