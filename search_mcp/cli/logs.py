@@ -200,4 +200,4 @@ def check(files: Sequence[LogFile], folder: Path) -> None:
     """
     if not any(log.written_at() for log in files):
         nothing = f"{files[0].name} has no log yet" if len(files) == 1 else "there are no logs yet"
-        raise Problem(f"{nothing} in {folder}", "they are written while an AI client uses search-mcp")
+        raise Problem(f"{nothing} in {folder}", "logs are written while an AI client uses search-mcp")
