@@ -1,13 +1,16 @@
 """Negated verbs in a query: "don't delete the notes, list them" must not find the tool that deletes.
 
-Finds the usual forms of a prohibition in nine languages, by their words and endings. Knows nothing of tools.
+Finds the usual forms of a prohibition in nine languages, by their words and endings, and takes the word after the
+negation. Some participles, as in "never opened", are taken for verbs, too. Knows nothing of tools.
 """
 
 import re
 
-# A participle, as in German "nicht gelesen" or Russian "не прочитанные", describes a thing and is no prohibition.
+# A participle before a noun, as in "nicht gelesene Mails", describes a thing and should stay. After "no" comes a verb of
+# Spanish with its object, or there is an alternative ("no pie chart, a bar chart"), unlike "no internet connection".
 _NEGATED = re.compile(
-    r"""\b(?:do\ not|don['’]?t|never)\s+\w+ | \bwithout\s+\w+ing\b | (?:^|[,.;])\s*(?:no|não)\s+\w+
+    r"""\b(?:do\ not|don['’]?t|never)\s+\w+ | \bwithout\s+\w+ing\b | (?:^|[,.;])\s*não\s+\w+
+    | (?:^|[,.;])\s*no\s+\w+(?=\s+(?:el|la|los|las|una?|nada|ning\w+)\b|[^,.;]{0,30}[,;]\s?\w)
     | \bnicht\s+\w+en(?=\s*(?:$|[,.;!]|und\b|sondern\b)) | \bohne\s+(?:\w+\s+)?zu\s+\w+
     | \bn(?:e\s+|['’])\w+\s+(?:pas|rien)\b | \bне\s+\w+(?:ь|й|те|и)\b
     | [\u30a1-\u30fa\u30fc\u4e00-\u9fff]{1,8}(?:し?ないで|せずに?)

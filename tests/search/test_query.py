@@ -94,6 +94,7 @@ def test_requests_in_other_languages_are_no_questions(request_: str) -> None:
         ("Notiz nicht löschen, nur anzeigen", ("Notiz", "nur", "anzeigen")),
         ("ne supprime pas la note", ("note",)),
         ("no borres la nota", ("nota",)),
+        ("no internet connection", ("internet", "connection")),
         ("não apague a nota", ("nota",)),
         ("не удаляй файл", ("файл",)),
         ("ノートを削除しないで", ("ノートを",)),
