@@ -6,7 +6,7 @@ from typing import Any
 
 from search_mcp.model.errors import for_shell
 
-IS_BLANK = "is still the placeholder of an example"
+IS_BLANK = "still has the text of an example"
 _PARTS = ("env", "headers")
 # As written in the examples of servers: <token>, YOUR_API_KEY, your-token, YOUR API KEY, API_KEY_HERE, ghp_xxxx,
 # sk-..., changeme, and ${input:token} of VS Code. Not blank: `Ada <ada@example.com>`, `./...`, `about your letters`.

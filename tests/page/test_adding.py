@@ -209,7 +209,7 @@ def test_a_program_that_is_not_there_is_told_and_can_be_kept(home: PageHome, gue
 def test_a_value_that_is_still_to_be_filled_in_is_told(reader: Guest, part: str) -> None:
     entry = {part: {"W": "<YOUR_TOKEN>", "F": "ghp_abc"}, **({"command": "npx"} if part == "env" else {"url": FAR})}
     seen = text_of(shows(reader, json.dumps({"mcpServers": {"x": entry}})))
-    told = re.findall(r"(\w+) is still the placeholder of an example; replace it", seen)
+    told = re.findall(r"(\w+) still has the text of an example; replace it", seen)
     assert told == ["W"]
 
 

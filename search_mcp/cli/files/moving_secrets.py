@@ -102,6 +102,6 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     value = own.members(present[key][:-1])[key]
     if not isinstance(value, str) or not value:
         raise Misuse(f"{name} of {server} is empty, or not a string", "write its value as a string")
-    if "${" in value:
+    if "${" in value and not is_blank(value):
         raise Misuse(f"{name} of {server} is a placeholder already", "there is nothing to move")
     return present[key], value

@@ -145,6 +145,15 @@ def test_without_a_terminal_add_and_check_name_the_command_that_asks(place: Plac
     assert SETS not in " ".join(place.run("check").out.split())
 
 
+def test_an_input_of_vs_code_that_was_copied_is_asked_for(place: Place, ring: Path) -> None:
+    place.configure({"a": {"command": "x", "env": {"TOKEN": "${input:token}"}}})
+    assert SETS in " ".join(place.run("check").out.split())
+    ended = place.run("secret", "a", "TOKEN", stdin=VALUE)
+    assert ended.code == 0, ended
+    assert _entry(place, "a")["env"] == {"TOKEN": "${keyring:search-mcp/a/TOKEN}"}
+    assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
+
+
 def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Path) -> None:
     ended = place.run("add", "a", "--secret", "TOKEN", "--dry-run", "--", "x")
     assert ended.code == 0, ended
