@@ -387,7 +387,7 @@ class Supervisor:
             await anyio.sleep_forever()  # our own end follows
         for era in eras:
             if era is not first:
-                log.info("= %s: ended without an answer; starting it again for the %s era", self.name, era.value)
+                log.info("= %s: ended without an answer; starting it with the %s protocol", self.name, era.value)
             ending = await self._connect_once(config, self._opening, era)
             is_starting = self._availability.state is State.STARTING
             if ending.next is not Next.OTHER_ERA or not is_starting or is_lasting(ending.reason):

@@ -151,7 +151,7 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
 def read(
     files: Sequence[LogFile], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
 ) -> None:
-    """Show the last lines of log files in a folder; then new ones, or where they are.
+    """Print the last lines of log files and name the files; if `is_following`, go on with new lines instead.
 
     Raises:
         Problem: there is no log yet.

@@ -36,7 +36,7 @@ def for_shell(word: str) -> str:
 def ask_user(command: str) -> str:
     """Write a remedy that only the user may carry out, for a model, which may have a shell.
 
-    The page has a button for all but the commands for one client of `serve --http`.
+    The page can do all of these, except commands for one token of `serve --http`.
     """
     if " --for " in command or command.startswith("search-mcp token "):
         return f"Ask the user to run `{command}` in a terminal of the computer where search-mcp runs"

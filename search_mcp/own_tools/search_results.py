@@ -19,7 +19,7 @@ from search_mcp.wire.structs import Raw, Struct
 ANSWER_LENGTH = 20_000
 """Characters of an answer; results that do not fit are left out, and the answer says how many."""
 _RETURNED_LENGTH = 60
-"""Most characters of the names of what a call returns."""
+"""Limit of characters for the names of the members that a call returns."""
 
 
 class FoundTool(Struct, frozen=True):
@@ -135,7 +135,7 @@ def _found_tool(item: Item, shown: ShownNames, detail: str, description_length: 
 
 
 def _returned(item: Item) -> str:
-    """Write the members of what a call returns as ` -> {temperature, unit}`; empty if the server does not say."""
+    """Write the members of what a call returns as ` -> {temperature, unit}`; empty for fewer than two."""
     schema = payload.object_or_empty(item.fields.get("outputSchema"))
     members = list(islice(payload.object_or_empty(schema.get("properties")), _RETURNED_LENGTH))
     if len(members) < 2:  # a single one is mostly `result` or `content`, in which libraries put any value

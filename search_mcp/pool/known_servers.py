@@ -1,9 +1,9 @@
 """Servers that are known to keep nothing between calls: their answers to one client do not depend on another.
 
-`known_servers.json` has a row for each package whose source was read: it keeps no session, no current folder, project
-or page, and asks the client for nothing. An entry is matched by its command and arguments as people write them. A
-source of the package, or an option, that could change which code runs is no match. Loaded only where clients share
-servers.
+`known_servers.json` has a row for each package that clients may share, because its source was read: the server keeps
+no session, no current folder, project or page, and asks the client for nothing. An entry is matched by its command and
+arguments as people write them. A source of the package, or an option, that could change which code runs is no match.
+Loaded only where clients share servers.
 """
 
 import posixpath

@@ -88,7 +88,7 @@ def is_spaceless(term: str) -> bool:
 
 
 def is_identifier(word: str) -> bool:
-    """Return whether a word looks like a hash or a number of a thing: letters and digits that alternate, "9f3c2ab"."""
+    """Return whether a word looks like a hash or another id: letters and digits alternate ("9f3c2ab", "k8s")."""
     return _IDENTIFIER.search(word) is not None
 
 

@@ -33,12 +33,11 @@ _CLAUSE = 0.25
 _VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nearly equal tools another comes first
 _QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
 _WRITES = (Effect.ADDS, Effect.DESTROYS)
-# Least score of a tool that fits, as a share of the geometric mean of the query's information and that of one unknown
-# word (or of the information, if less): the scores of tools that share some words by chance grow with the root of a
-# query's length. 8 % of the plain requests of the development data are below it, and 52 % of the same ones without the
-# servers that have a right tool.
+# A tool fits if its score is at least `_FITS * sqrt(i * min(i, u))`: i is the information of the query, u that of one
+# unknown word. Scores of tools that share some words by chance grow with the root of a query's length. On the
+# development data, this warns for 8 % of the plain requests, and for 52 % of them without the servers that are right.
 _FITS = 0.55
-_FITS_COMPARED = 1.2  # the same with meaning, less the similarity of the tool; then 7 % and 57 %
+_FITS_COMPARED = 1.2  # minus the similarity of the tool, this takes its place with meaning: 7 % and 57 %
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 

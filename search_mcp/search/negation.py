@@ -1,13 +1,13 @@
 """Negated verbs in a query: "don't delete the notes, list them" must not find the tool that deletes.
 
-Finds the usual forms of a prohibition in nine languages, by their words and endings, and takes the word after the
-negation. Some participles, as in "never opened", are taken for verbs, too. Knows nothing of tools.
+Finds the usual forms of a prohibition in nine languages, by their words and endings, and leaves out the negated word.
+Some participles, as in "never opened", are taken for verbs, too. Knows nothing of tools.
 """
 
 import re
 
-# A participle before a noun, as in "nicht gelesene Mails", describes a thing and should stay. After "no" comes a verb of
-# Spanish with its object, or there is an alternative ("no pie chart, a bar chart"), unlike "no internet connection".
+# A participle before a noun, as in "nicht gelesene Mails", describes a thing and should stay. After "no" comes a
+# Spanish verb with its object, or an alternative follows ("no pie chart, a bar chart"); "no internet connection" stays.
 _NEGATED = re.compile(
     r"""\b(?:do\ not|don['’]?t|never)\s+\w+ | \bwithout\s+\w+ing\b | (?:^|[,.;])\s*não\s+\w+
     | (?:^|[,.;])\s*no\s+\w+(?=\s+(?:el|la|los|las|una?|nada|ning\w+)\b|[^,.;]{0,30}[,;]\s?\w)

@@ -23,7 +23,7 @@ UNKNOWN_CLIENT = "unknown"
 _OF_PRINCIPAL: Final = " / "
 """Stands between a principal over HTTP, whose name has no space, and the name of its client."""
 DEMO: Final = "search-mcp-demo"
-"""The client of `search-mcp demo`, whose calls are not recorded: they are no use of a tool by the user's clients."""
+"""The client of `search-mcp demo`, whose calls are not recorded, because no client of the user makes them."""
 
 Ending: TypeAlias = Literal["ok", "tool error", "error", "cancelled", "lost", "unread task"]
 """The end of a call. Plain texts: the database takes much longer to store enumerations."""
@@ -64,7 +64,10 @@ class EndedCall(Struct, frozen=True, gc=False):
         return size
 
     def row(self, epoch: float, principal: str = "") -> Row | None:
-        """Measure it; `epoch` is the time since the epoch at which its clock was zero. `None` if it is not recorded."""
+        """Return the row to record; `None` for a call of the demo.
+
+        `epoch`: the time, in seconds since the epoch, at which the clock of the call was zero.
+        """
         server, tool = self.tool
         if (client := _client(self.caller)) == DEMO:
             return None

@@ -223,7 +223,7 @@ def test_a_legacy_backend_that_exits_on_the_probe_is_started_again_without_one(
     caplog.set_level("INFO")
     pair.alpha.on("server/discover", exits)
     pair.front.opens()
-    assert "= alpha: ended without an answer; starting it again for the legacy era" in caplog.messages
+    assert "= alpha: ended without an answer; starting it with the legacy protocol" in caplog.messages
     assert pair.alpha.methods() == ["server/discover", "initialize", "notifications/initialized", "tools/list"]
     assert len(pair.alpha.channels) == 2
     assert names(pair.front.tools) == ALL

@@ -134,7 +134,7 @@ def _written(planned: Done) -> Done:
 
 
 def _is_left_over(planned: Done) -> bool:
-    """Return whether `install` made the file, and nothing else is in it: its first backup, if any, has our entry."""
+    """Return whether `install` made the file (its oldest backup, if any, has our entry) and nothing else is in it."""
     client, file = planned.client, planned.file
     earlier = (storage.load(each, client.format).document for each in storage.backups(file.path)[:1])
     is_made = all(installation.is_registered(each, client) for each in earlier) and not file.path.is_symlink()

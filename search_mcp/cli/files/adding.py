@@ -62,8 +62,8 @@ def add(
             "--secret",
             metavar="NAME",
             help="Store the value of this variable or header in the system's keyring, or in a file that only you can "
-            "read; repeatable. You type the value, or give it on stdin; of several, one a line. `Bearer` is added to "
-            "an Authorization without a space.",
+            "read; repeatable. You type the value, or give it on stdin; several: one a line. If the value of "
+            "Authorization is a single word, `Bearer` is put before it.",
         ),
     ] = None,
 ) -> int:

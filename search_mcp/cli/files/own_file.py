@@ -100,7 +100,7 @@ def tell_of_bridges(names: Sequence[str], screen: Terminal) -> None:
 
 
 def tell_of_restarts(path: Path, own: Document, servers: Collection[str], screen: Terminal) -> None:
-    """Name the clients that have one of these servers, and read the list of tools only when they start."""
+    """Name the clients to restart: those with one of these servers that read the list of tools only when they start."""
     restarted = []
     for client, document in registered(path):
         choice = client_servers.choose(document, client, None, installation.tags(own))

@@ -1,6 +1,6 @@
-"""The limits of the processes of servers over HTTP: of one principal, and in all.
+"""Limits on the server processes of clients over HTTP: for each principal, and for all together.
 
-Beyond one, a server is not started, and its calls are answered with the reason.
+At a limit, no further server is started, and its calls are answered with the reason.
 """
 
 from collections.abc import Callable

@@ -117,7 +117,8 @@ class HttpServer:
 def of_token(config: Config, token: Token) -> Config:
     """Return the configuration as a token gives it: some servers, perhaps with tools that read only.
 
-    None starts with a client because it was used lately: a program may begin a session for each of its runs.
+    `startup: auto` becomes lazy: else each session would start all servers that were used lately, and some programs
+    begin a session for each of their runs.
     """
     if token.servers is not None:
         config = parse(token.servers).of(config)
