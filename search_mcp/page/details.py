@@ -73,7 +73,7 @@ def routes(web: Web) -> list[Route]:
             row=row,
             has_log=config.remote is None,
             log=await log_of(config, logs),
-            tools=await tools_of(config),
+            tools=await tools_of(row.server),
             program=[*command_lines.full(command_lines.entry_of(config), _COLUMNS)],
             about=facts.standings.status(config.name).capabilities,
             back=place_of(config.name),
@@ -81,7 +81,7 @@ def routes(web: Web) -> list[Route]:
 
     async def parts(query: Mapping[str, str], session: Session) -> dict[str, Part]:
         row, config = facts.known(query.get("name", ""))
-        log, tools = await log_of(config, logs), await tools_of(config)
+        log, tools = await log_of(config, logs), await tools_of(row.server)
         write = partial(web.write, session=session, row=row, back=place_of(config.name))
         return {
             "standing": Part(row, partial(write, "server_standing.html")),
@@ -89,8 +89,9 @@ def routes(web: Web) -> list[Route]:
             "tools": Part(Same(tools), partial(write, "server_tools.html", tools=tools)),
         }
 
-    async def tools_of(config: ServerConfig) -> Tools:
-        catalog, name = facts.gateway.servers.catalog, config.name
+    async def tools_of(name: str) -> Tools:
+        _, config = facts.known(name)  # the entry as it is now: an edit may have come while the log was read
+        catalog = facts.gateway.servers.catalog
 
         async def describe() -> Tools:
             items = catalog.every_tool(name) if config.may_run else []

@@ -16,12 +16,14 @@ from processes.run import server
 from page.in_process import Inside, page_inside
 from search_mcp.backends.process.stderr_log import file_name
 from search_mcp.cli.files import editing
+from search_mcp.cli.logs import Line
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.config.schema import ServerConfig
 from search_mcp.engine.host import Host
 from search_mcp.files import locked
 from search_mcp.folders import log_folder, state_folder, trust_folder
+from search_mcp.page import details
 from search_mcp.page.commands import Printed
 from search_mcp.page.details import MOST_TOOLS, log_of
 from search_mcp.page.facts import PageGateway
@@ -70,6 +72,24 @@ async def test_a_server_that_is_removed_while_it_is_shown(tmp_path: Path) -> Non
         assert "Error: there is no server 'one'" in html.unescape(parts["notice"])
         assert (await page.gets("server?name=one")).status_code == 303
         assert "Error: there is no server 'one'" in await view(page, "servers")
+
+
+async def test_a_tool_that_is_switched_off_while_the_log_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with page_inside(tmp_path, {"one": server("has_tools", "tell=Tells.", startup="eager")}) as page:
+        await ready(page, "one")
+        gateway, config = page.facts.gateway, page.facts.gateway.config
+        edited = replace(config, servers=(replace(config.servers[0], deny=("tell",)),))
+
+        async def edited_meanwhile(config: ServerConfig, logs: Kept) -> list[Line]:
+            lines = await log_of(config, logs)
+            if gateway.config is not edited:
+                gateway.reconfigure(edited)
+            return lines
+
+        monkeypatch.setattr(details, "log_of", edited_meanwhile)
+        await page.events("view=server&name=one", lambda parts: 'aria-checked="false"' in parts.get("tools", ""))
 
 
 async def test_a_record_of_accepted_definitions_that_cannot_be_read(tmp_path: Path) -> None:

@@ -49,10 +49,8 @@ class HttpServer:
 
     def _new_gateway(self, token: Token) -> Gateway:
         profile = BY_NAME[token.profile] if token.profile is not None else self.profile
-        config, dependencies = (
-            of_token(self.config, token),
-            replace(self.dependencies, spawn=self._limits.of(token.name)),
-        )
+        config = of_token(self.config, token)
+        dependencies = replace(self.dependencies, spawn=self._limits.of(token.name))
         gateway = Gateway(config, dependencies, self.pool, profile, results=self.results, principal=token.name)
         gateway.note_broken_edit(self._error)
         return gateway
