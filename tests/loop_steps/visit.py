@@ -236,7 +236,6 @@ class Visit:
         self._loop_runs("end", self._ended.set)
         self.loop.let_pass(60)
         gc.set_threshold(*self._thresholds)
-        gc.unfreeze()
         self._task.result()
         self._errands.finish()
         self.loop.close()
