@@ -13,7 +13,7 @@ from search_mcp.wire.inflight import RequestFailure
 from search_mcp.wire.structs import Raw, Struct
 
 
-class Missing(Struct, frozen=True):
+class MissingFile(Struct, frozen=True):
     """A file of the user without which a server cannot be started."""
 
     path: Path
@@ -30,7 +30,7 @@ class Missing(Struct, frozen=True):
 class CannotOpenChannelError(SearchMcpError):
     """The server cannot be started or reached; the text is the reason and, without `missing`, the remedy."""
 
-    def __init__(self, reason: str, missing: Missing | None = None) -> None:
+    def __init__(self, reason: str, missing: MissingFile | None = None) -> None:
         super().__init__(reason)
         self.missing = missing
 

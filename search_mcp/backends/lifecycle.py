@@ -6,7 +6,7 @@ in the table is a bug and raises.
 
 import enum
 
-from search_mcp.backends.channel import Missing
+from search_mcp.backends.channel import MissingFile
 from search_mcp.model.names import State
 from search_mcp.wire.structs import Struct
 
@@ -93,7 +93,7 @@ class Ended(Struct, frozen=True):
     """Time that the server wants to be left alone."""
     is_era_known: bool = True
     """Whether the next start may count on the era in which the server was opened before."""
-    missing: Missing | None = None
+    missing: MissingFile | None = None
     """The file that the user has to write before the next start."""
 
 

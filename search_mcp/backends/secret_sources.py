@@ -21,7 +21,7 @@ from typing import TypeVar
 import anyio
 
 from search_mcp.backends import system_keyring
-from search_mcp.backends.channel import CannotOpenChannelError, Missing
+from search_mcp.backends.channel import CannotOpenChannelError, MissingFile
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.system_keyring import KeyringError
 from search_mcp.config import embeddings, entries, sources
@@ -168,7 +168,7 @@ async def _user_secret(name: str, principal: str, dependencies: Dependencies) ->
     try:
         return _text(await _in_thread(partial(_content, str(path), is_checked=False), dependencies))
     except CannotOpenChannelError as exc:
-        missing = Missing(path, found, f"search-mcp token secret {principal} {name}")
+        missing = MissingFile(path, found, f"search-mcp token secret {principal} {name}")
         raise CannotOpenChannelError(f"of {principal} {exc}", missing) from exc
 
 

@@ -12,7 +12,7 @@ import anyio
 
 from search_mcp.backends.availability import Availability
 from search_mcp.backends.cache import SharingRecord
-from search_mcp.backends.channel import CannotOpenChannelError, Missing
+from search_mcp.backends.channel import CannotOpenChannelError, MissingFile
 from search_mcp.backends.connection import Connection
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.idleness import Idleness
@@ -320,7 +320,7 @@ class Supervisor:
         self._availability.advance(Event.UNAUTHORIZED)
         self.calls.wait_for_login(reason)
 
-    async def _wait_for_file(self, reason: str, missing: Missing) -> None:
+    async def _wait_for_file(self, reason: str, missing: MissingFile) -> None:
         """Wait until the user has written a file, or a call needs the server all the same."""
         log.warning("! %s: %s; run `%s`", self.name, reason, missing.remedy)
         wanted, self._failures = self._availability.wanted, 0

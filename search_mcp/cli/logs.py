@@ -66,7 +66,7 @@ def logs(
         else:
             screen.logged(_local(line.time), name, line.text)
 
-    read(files, folder, lines, show, options, is_following=following)
+    print_lines(files, folder, lines, show, options, is_following=following)
     return FINE
 
 
@@ -148,7 +148,7 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
     return data, _Position(identity, position.offset + len(data))
 
 
-def read(
+def print_lines(
     files: Sequence[LogFile], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
 ) -> None:
     """Print the last lines of log files and name the files; if `is_following`, go on with new lines instead.

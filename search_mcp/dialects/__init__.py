@@ -43,7 +43,7 @@ class MergedCapabilities(Struct, frozen=True):
 class Gateway(Protocol):
     """The interface of the gateway to a front."""
 
-    on_the_page: str
+    page_remedy: str
     """The end of the error about an address that the client cannot show; empty if no page shows it."""
 
     def attach(self, tell_front: "Callable[[News | CatalogChanged], None]") -> None:

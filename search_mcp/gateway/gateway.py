@@ -67,7 +67,7 @@ class Gateway:
         addresses that the client cannot show are shown on the page if it `is_on_page`. Its tool calls are recorded as
         those of a `principal`, if it has one.
         """
-        self.on_the_page, self._principal = ON_THE_PAGE if is_on_page else "", principal
+        self.page_remedy, self._principal = ON_THE_PAGE if is_on_page else "", principal
         self._dependencies, self.later = dependencies, pool.later
         self.file_queue = dependencies.file_queue
         self.opening: Opening | None = None

@@ -91,7 +91,7 @@ def engine_logs(
         options.screen.text(" ".join(filter(None, (line.time, line.text))))
 
     files = [logs.LogFile("engine", folder / LOG_FILE)]
-    logs.read(files, folder, lines, show_line, options, is_following=following)
+    logs.print_lines(files, folder, lines, show_line, options, is_following=following)
     return FINE
 
 

@@ -60,7 +60,7 @@ def _united(capabilities: list[object]) -> dict[str, object]:
     return {key: _united([each[key] for each in objects if key in each]) for key in keys}
 
 
-def _refusal(caller_capabilities: Fields, question: Question, on_the_page: str) -> WireError | None:
+def _refusal(caller_capabilities: Fields, question: Question, page_remedy: str) -> WireError | None:
     """Return the error for a question that needs a capability which the client did not declare; `None` if it did."""
     method, capability = names.ASK_METHOD[question.ask], names.ASK_CAPABILITY[question.ask]
     if capability not in caller_capabilities:
@@ -71,14 +71,14 @@ def _refusal(caller_capabilities: Fields, question: Question, on_the_page: str) 
     mode = asking.needed_mode(question.ask, question.params)
     if mode is None or mode in payload.object_or_empty(caller_capabilities[capability]):
         return None
-    remedy = on_the_page if question.ask is Ask.ELICIT else ""
+    remedy = page_remedy if question.ask is Ask.ELICIT else ""
     why = f"{method} needs {capability}.{mode}, which the client did not declare{remedy}"
     return invalid_params(f"Invalid params: {why}")
 
 
 def refuse_or_keep(gateway: Gateway, caller_capabilities: Fields, question: Question) -> WireError | None:
     """Return the error for a question that the client cannot answer; an address in it is kept for the page."""
-    refusal = _refusal(caller_capabilities, question, gateway.on_the_page)
+    refusal = _refusal(caller_capabilities, question, gateway.page_remedy)
     if refusal is not None and question.ask is Ask.ELICIT:
         gateway.note_links(asking.links_in(question.server, question.params))
     return refusal

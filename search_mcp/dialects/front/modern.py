@@ -166,7 +166,7 @@ class FrontModern:
             outcome = asking.asked_in_error(outcome.error) or outcome
         if not isinstance(outcome, InputRequired):
             return outcome
-        return _undeclared(outcome, capabilities, self._gateway.on_the_page) or outcome
+        return _undeclared(outcome, capabilities, self._gateway.page_remedy) or outcome
 
     def _answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
         """Answer a call with its outcome, as a modern response."""
@@ -294,7 +294,7 @@ def _modern_error(error: WireError) -> WireError:
     return error
 
 
-def _undeclared(unfinished: InputRequired, capabilities: Fields, on_the_page: str) -> WireError | None:
+def _undeclared(unfinished: InputRequired, capabilities: Fields, page_remedy: str) -> WireError | None:
     """Return the error for questions that need undeclared capabilities; `None` if there are none.
 
     "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
@@ -308,6 +308,6 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields, on_the_page: st
         missing[names.ELICITATION] = {"url": {}}
     if not missing:
         return None
-    remedy = on_the_page if asking.needs_more(unfinished, capabilities) else ""
+    remedy = page_remedy if asking.needs_more(unfinished, capabilities) else ""
     message = f"The server needs of the client what it did not declare: {', '.join(missing)}{remedy}"
     return ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})

@@ -9,7 +9,7 @@ from functools import partial
 from search_mcp.backends.channel import Channel
 from search_mcp.backends.process.launching import Command, Spawn
 
-MOST_OF_ONE = 64
+MOST_PER_PRINCIPAL = 64
 """Processes of the servers of one principal."""
 MOST_IN_ALL = 256
 """Processes of the servers of all principals; a small one takes some 50 MB."""
@@ -35,8 +35,8 @@ class ProcessLimits:
             OSError: too many run, or it cannot be started.
         """
         running = list(self._running.values())
-        if running.count(principal) >= MOST_OF_ONE:
-            raise OSError(f"{MOST_OF_ONE} servers of this token run already, in all its sessions")
+        if running.count(principal) >= MOST_PER_PRINCIPAL:
+            raise OSError(f"{MOST_PER_PRINCIPAL} servers of this token run already, in all its sessions")
         if len(running) >= MOST_IN_ALL:
             raise OSError(f"{MOST_IN_ALL} servers of all tokens run already")
         key = object()

@@ -16,12 +16,12 @@ MISSING = Command(str(Path("missing").absolute()), [], {}, None)
 
 
 @pytest.mark.parametrize(
-    ("most_of_one", "most", "said"), [(1, 9, "1 servers of this token"), (9, 1, "1 servers of all")]
+    ("most_per_principal", "most", "said"), [(1, 9, "1 servers of this token"), (9, 1, "1 servers of all")]
 )
 def test_a_process_beyond_a_limit_is_not_started(
-    most_of_one: int, most: int, said: str, monkeypatch: pytest.MonkeyPatch
+    most_per_principal: int, most: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_limits, "MOST_OF_ONE", most_of_one)
+    monkeypatch.setattr(process_limits, "MOST_PER_PRINCIPAL", most_per_principal)
     monkeypatch.setattr(process_limits, "MOST_IN_ALL", most)
 
     async def main() -> None:
@@ -40,7 +40,7 @@ def test_a_process_beyond_a_limit_is_not_started(
 
 
 def test_one_principal_does_not_use_up_the_processes_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_limits, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(process_limits, "MOST_PER_PRINCIPAL", 1)
 
     async def main() -> None:
         limits = ProcessLimits(Spawner())
