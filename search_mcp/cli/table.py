@@ -143,8 +143,8 @@ def _stacked(table: Table, positions: Sequence[int], styled: Styled, console: Co
             is_spanning = spans and position == len(row) - 1
             if not cell or (position not in positions and not is_spanning):
                 continue
-            label = f"{table.headings[position]}: " if has_labels and position and not is_spanning else ""
-            text = Text.assemble((label, "bold"), styled(position, cell))
+            heading = table.headings[position] if has_labels and position and not is_spanning else ""
+            text = Text.assemble((heading and f"{heading}: ", "bold"), styled(position, cell))
             yield from _wrapped(text, 2 if position else 0, console)
 
 

@@ -47,7 +47,9 @@ def show(
 
 def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return the headings and rows: no empty columns; below a failure, its reason and remedy."""
-    used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
+    has_ready = any(each.status.state is State.READY for each in findings)
+    kinds = (5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))
+    used = [*range(5), *kinds] if has_ready else [0, 1]
     rows: list[Sequence[str]] = []
     for each in findings:
         if each.status.state is State.READY:
@@ -58,7 +60,7 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
         rows.append([each.name, each.standing.word, "" if is_told else each.standing.explanation])
         if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
             rows.append(["", "", each.remedy])
-    return [_HEADINGS[position] for position in used], rows
+    return [*(_HEADINGS[position] for position in used), *([] if has_ready else [""])], rows
 
 
 def _row(ready: Finding) -> Sequence[str]:
