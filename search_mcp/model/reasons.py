@@ -20,15 +20,25 @@ _PROBABLE_CAUSE = r"error|exception|cannot|can't|fail|denied|refused|invalid|mis
 _BEFORE_CAUSE = r"(npm (error|ERR!) |\[cause\]: )+"
 _LASTING = (
     r"^program .* was not found|^its \"command\" contains|exited with code 127\b|cannot be resolved|ENOTFOUND"
-    r"|Cannot connect to the Docker daemon|\bE404\b|404 Not Found - GET |not found in the package registry"
+    r"|Cannot connect to the Docker daemon|\bE404\b|no package '"
 )
+_NO_PACKAGE = (
+    r"404 Not Found - GET \S+/(\S+)|No matching (?:distribution|version) found for (\S+)"
+    r"|Because (\S+) was not found in the package registry"
+)
+"""What npm, pip and uv write of a package that does not exist, or that the user may not read."""
 
 _compiled = cache(re.compile)  # most processes need none of them
 
 
 def parted(reason: str) -> tuple[str, str]:
-    """Return what happened, and the line of the server's stderr that tells the cause; empty if there is none."""
+    """Return what happened, and the line of the server's stderr that tells the cause; empty if there is none.
+
+    For a package that does not exist, the line is the sentence of `no_package`.
+    """
     what, _, written = reason.partition(STDERR_TAIL_MARK)
+    if sentence := no_package(written):
+        return what, sentence
     lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
     lines = [line for line in lines if not _compiled(_NOISE).match(line)]
     for telling in (_compiled(_CAUSE, re.IGNORECASE), _compiled(_PROBABLE_CAUSE, re.IGNORECASE)):
@@ -37,6 +47,14 @@ def parted(reason: str) -> tuple[str, str]:
             break
     line = lines[-1].rstrip(" {") if lines else ""
     return what, _compiled(_BEFORE_CAUSE).sub("", line, count=1)
+
+
+def no_package(written: str) -> str:
+    """Return a sentence about the package that a server's stderr says does not exist; empty if there is none."""
+    if not (missing := _compiled(_NO_PACKAGE).search(" ".join(written.split()))):
+        return ""
+    package = next(filter(None, missing.groups())).replace("%2f", "/").rstrip(".")
+    return f"no package '{package}' was found; check its name in the config file"
 
 
 def is_lasting(reason: str) -> bool:

@@ -82,8 +82,7 @@ FOURTEEN = (
     _other(
         "fetch",
         State.FAILED,
-        "program 'uvxx' was not found on PATH",
-        "did you mean uvx? (uvx comes with uv: https://docs.astral.sh/uv)",
+        "program 'uvxx' was not found on PATH; did you mean 'uvx' (it comes with uv: https://docs.astral.sh/uv)?",
     ),
     _other("sentry", State.FAILED, "it exited with code 1; end of its stderr: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
     _other("puppeteer", State.FAILED, 'it did not answer in time; raise its "startTimeoutSeconds"'),

@@ -9,7 +9,6 @@ from pathlib import Path
 from search_mcp.catalog.remarks import ALREADY_SEEN
 from search_mcp.cli.checks import notes
 from search_mcp.cli.checks.findings import Examination, Finding, duration
-from search_mcp.cli.checks.start_remedies import RUN_IT
 from search_mcp.cli.counting import enumerated, summary
 from search_mcp.cli.problem import command
 from search_mcp.cli.terminal import Terminal
@@ -46,7 +45,7 @@ def show(
 
 
 def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return the headings and rows: no empty columns; below a failure, its reason and remedy."""
+    """Return the headings and rows: no empty columns; beside a failure, its reason."""
     has_ready = any(each.status.state is State.READY for each in findings)
     kinds = (5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))
     used = [*range(5), *kinds] if has_ready else [0, 1]
@@ -58,8 +57,6 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
             continue
         is_told = is_detailed or each.status.state is State.DISABLED  # the user wants it to be off
         rows.append([each.name, each.standing.word, "" if is_told else each.standing.explanation])
-        if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
-            rows.append(["", "", each.remedy])
     return [*(_HEADINGS[position] for position in used), *([] if has_ready else [""])], rows
 
 

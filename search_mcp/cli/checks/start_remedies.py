@@ -1,36 +1,27 @@
 """Remedies for servers that failed to start, where the reason does not name one."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import unquote
 
 from search_mcp.backends.process.launching import is_program
 from search_mcp.backends.process.variables import child_environment, find_program
 from search_mcp.cli.command_lines import redacted_words
 from search_mcp.config.schema import ServerConfig
+from search_mcp.model.reasons import no_package
 
 RUN_IT = "to see all its output, run: "
 """Begins the remedy of a server whose program exists."""
-
-
-_NO_PACKAGE = re.compile(
-    r"404 Not Found - GET \S+/(\S+)|No matching (?:distribution|version) found for (\S+)"
-    r"|Because (\S+) was not found in the package registry"
-)
-"""What npm, pip and uv write of a package that does not exist, or that the user may not read."""
 
 
 def of_failed(config: ServerConfig, reason: str) -> str | None:
     """Return the remedy for a server that failed to start for a reason; None if that names one."""
     if config.problem is not None or config.remote is not None:
         return None
-    if missing := _NO_PACKAGE.search(" ".join(reason.split())):
-        package = unquote(next(filter(None, missing.groups()))).rstrip(".")
-        return f"no package '{package}' was found; check its name in the config file"
+    if sentence := no_package(reason):
+        return sentence
     environment = child_environment(sys.platform, os.environ, config.env, config.inherit_env, str(Path.home()))
     if find_program(sys.platform, config.command, environment, config.cwd, is_program) is None:
         return None
