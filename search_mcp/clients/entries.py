@@ -340,7 +340,8 @@ class _Reading:
         about = asked.get("description")
         described = f" ({about})" if isinstance(about, str) and about else ""
         self.needs_change(
-            f"only VS Code asks for ${{input:{identifier}}}{described}; set the environment variable {variable}"
+            f"only VS Code asks for ${{input:{identifier}}}{described}; set the variable {variable}, or use "
+            "`search-mcp secret`"
         )
         return f"${{{variable}}}"
 

@@ -7,7 +7,8 @@ from typing import Any
 from search_mcp.model.errors import for_shell
 
 IS_BLANK = "still has the text of an example"
-_PARTS = ("env", "headers")
+PARTS = ("env", "headers")
+"""The members of an entry whose values `search-mcp secret` can store."""
 # As written in the examples of servers: <token>, YOUR_API_KEY, your-token, YOUR API KEY, API_KEY_HERE, ghp_xxxx,
 # sk-..., changeme, and ${input:token} of VS Code. Not blank: `Ada <ada@example.com>`, `./...`, `about your letters`.
 _BLANK = re.compile(
@@ -24,7 +25,7 @@ def is_blank(value: object) -> bool:
 
 def blanks(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the place of each value of a server that is to be replaced: `env` or `headers`, and the name in it."""
-    for part in _PARTS:
+    for part in PARTS:
         values = entry.get(part)
         yield from ((part, name) for name, value in (values or {}).items() if is_blank(value))
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from search_mcp.config import blanks
 from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.secrets import SHORTEST, is_secret
 from search_mcp.wire.structs import Struct
@@ -160,7 +161,8 @@ class Expansion:
             return default
         else:
             problem = f"environment variable {name}, used in {key}, is not set"
-            self.complaints.append(
-                (path, problem, f"set it where search-mcp is started, or write ${{{name}:-default}}")
-            )
+            remedy = f"set it where search-mcp is started, or write ${{{name}:-default}}"
+            if path[0] in blanks.PARTS:
+                remedy = f"run `{blanks.setting('SERVER', path[1])}`, or set it where search-mcp is started"
+            self.complaints.append((path, problem, remedy))
         return match[0]

@@ -178,7 +178,7 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "vscode",
         {**URL, "headers": {"A": "${input:token}"}},
         {**URL, "headers": {"A": "${TOKEN}"}},
-        "only VS Code asks for ${input:token} (Your token); set the environment variable TOKEN",
+        "only VS Code asks for ${input:token} (Your token); set the variable TOKEN, or use `search-mcp secret`",
     ),
     (
         "goose",
@@ -215,7 +215,7 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "vscode",
         {"command": "x", "env": {"A": "${input:token}"}},
         {"command": "x", "env": {"A": "${TOKEN}"}},
-        "only VS Code asks for ${input:token} (Your token); set the environment variable TOKEN",
+        "only VS Code asks for ${input:token} (Your token); set the variable TOKEN, or use `search-mcp secret`",
     ),
     (
         "vscode",

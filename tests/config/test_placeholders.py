@@ -64,7 +64,7 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
             (
                 ("env", "KEY"),
                 "environment variable ABSENT, used in env.KEY, is not set",
-                "set it where search-mcp is started, or write ${ABSENT:-default}",
+                "run `search-mcp secret SERVER KEY`, or set it where search-mcp is started",
             )
         ],
     ),

@@ -1,10 +1,12 @@
 """`secret`: moves the value of a variable or a header out of the configuration file, which gets a placeholder.
 
-Decides which values can move: those without a placeholder. For one that an example left open, the user is asked.
+Decides which values can move: those without a placeholder. The user is asked for one that an example left open, and for
+one that is an environment variable.
 """
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +25,11 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.known import CLIENTS
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.registered import this_machine
-from search_mcp.config.blanks import is_blank
+from search_mcp.config.blanks import PARTS, is_blank
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
 
-_PLACES = ("env", "headers")
+_VARIABLE = re.compile(r"\$\{(?:env:)?[A-Z_][A-Z0-9_]*\}")
 
 
 @takes("config", "dry_run", "debug")
@@ -53,17 +55,22 @@ def secret(
     if options.dry_run:
         save(file, changed, options)
         return FINE
-    if is_blank(value):
+    if is_asked := _is_asked(path[-1], value):
         (typed,) = stored_secrets.asked([path[-1]], screen, stored.place)
         stored = replace(stored, value=typed.removeprefix(before))
     with stored_secrets.stored([stored]):
         save(file, changed, options)
     stored_secrets.tell([stored], screen)
     screen.paragraph(f"{file.path} has {stored.placeholder} in its place.")
-    others = [] if is_blank(value) else [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]
+    others = [] if is_asked else [str(each) for each in _with_copies(file.path) if _holds(each, hidden)]
     if others:
         screen.warning(f"the value is still in {', '.join(others)}; delete the backups once {server} works")
     return FINE
+
+
+def _is_asked(name: str, value: str) -> bool:
+    """Return whether the user has to type the secret in place of a value."""
+    return is_blank(value) or _VARIABLE.fullmatch(stored_secrets.parted(name, value)[1]) is not None
 
 
 def _with_copies(own: Path) -> Iterator[Path]:
@@ -91,7 +98,7 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     """
     if server not in own.members((ROOT,)):
         raise unknown_server(own, server)
-    present = {key: (ROOT, server, place, key) for place in _PLACES for key in own.members((ROOT, server, place))}
+    present = {key: (ROOT, server, place, key) for place in PARTS for key in own.members((ROOT, server, place))}
     headers = (each for each in present if each.lower() == name.lower() and present[each][2] == "headers")
     key = name if name in present else next(headers, None)
     if key is None:
@@ -102,6 +109,6 @@ def _found(own: Document, server: str, name: str) -> tuple[tuple[str, ...], str]
     value = own.members(present[key][:-1])[key]
     if not isinstance(value, str) or not value:
         raise Misuse(f"{name} of {server} is empty, or not a string", "write its value as a string")
-    if "${" in value and not is_blank(value):
+    if "${" in value and not _is_asked(key, value):
         raise Misuse(f"{name} of {server} is a placeholder already", "there is nothing to move")
     return present[key], value

@@ -154,6 +154,16 @@ def test_an_input_of_vs_code_that_was_copied_is_asked_for(place: Place, ring: Pa
     assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
 
 
+@pytest.mark.parametrize("variable", ["${TOKEN}", "${env:TOKEN}"])
+def test_a_secret_takes_the_place_of_a_variable(place: Place, ring: Path, variable: str) -> None:
+    place.configure({"a": {"url": "https://a.example/mcp", "headers": {"Authorization": f"Bearer {variable}"}}})
+    assert "search-mcp secret SERVER Authorization" in " ".join(place.run("check").out.split())
+    ended = place.run("secret", "a", "Authorization", stdin=VALUE)
+    assert ended.code == 0, ended
+    assert _entry(place, "a")["headers"] == {"Authorization": "Bearer ${keyring:search-mcp/a/Authorization}"}
+    assert _passwords(ring) == {"search-mcp|a/Authorization": VALUE}
+
+
 def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Path) -> None:
     ended = place.run("add", "a", "--secret", "TOKEN", "--dry-run", "--", "x")
     assert ended.code == 0, ended
