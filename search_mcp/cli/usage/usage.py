@@ -29,6 +29,7 @@ _T = TypeVar("_T")
 
 NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
 _USUAL_DAYS = 30
+_NOT_RECORDED = "Calls in the terminal are not recorded."
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
 LEAST_DAYS = 7
@@ -114,7 +115,7 @@ def _show_last(calls: Sequence[Row], wanted: Wanted, options: Options) -> None:
     if options.as_json:
         options.screen.json({"file": str(usage_file()), "calls": [_call_as_json(each) for each in calls]})
     elif not calls:
-        options.screen.text(f"No tool call{wanted} was recorded.")
+        options.screen.paragraph(f"No tool call{wanted} was recorded. {_NOT_RECORDED}")
     else:
         rows = [
             (
@@ -228,10 +229,8 @@ def show(
     wanted: Wanted = ALL,
 ) -> None:
     """Show the report as a table."""
-    if not found.total.count:
-        terminal.text(headline(found, days, wanted))
-    else:
-        terminal.paragraph(headline(found, days, wanted))
+    terminal.paragraph(headline(found, days, wanted))
+    if found.total.count:
         terminal.text("")
         headings = (*NUMBERS, HEADINGS[by])  # a long name is wrapped in the last column
         rows = [(*numbers(each), each.name) for each in found.rows]
@@ -259,7 +258,7 @@ def headline(found: Report, days: int, wanted: Wanted = ALL) -> str:
     """Count the calls of the period."""
     total = found.total
     if not total.count:
-        return f"No tool call{wanted} was recorded in {_period(days)}."
+        return f"No tool call{wanted} was recorded in {_period(days)}. {_NOT_RECORDED}"
     date = time.strftime("%Y-%m-%d", time.localtime(found.since))
     errors = f", {counted(total.errors, 'error')}" if total.errors else ""
     return (

@@ -165,7 +165,9 @@ def test_the_last_calls_are_listed_of_one_client_or_server(recorded: Place) -> N
     assert before.split()[-2:] == ["ok", "alpha.echo"]
     (call,) = recorded.run("usage", "--last", "5", "--client", "another", "--json").json["calls"]
     assert (call["client"], call["server"], call["tool"], call["ending"]) == ("another", "alpha", "echo", "ok")
-    assert recorded.run("usage", "--last", "5", "--server", "beta").out == "No tool call to beta was recorded.\n"
+    assert recorded.run("usage", "--last", "5", "--server", "beta").out == (
+        "No tool call to beta was recorded. Calls in the terminal are not recorded.\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["anna", "n8n", "anna / n8n"])
@@ -187,7 +189,7 @@ def test_the_calls_of_one_client_or_server_are_summed_up(recorded: Place) -> Non
         ("another", "echo"),
     }
     nothing = recorded.run("usage", "--client", "x", "--server", "y").out
-    assert nothing.startswith("No tool call to y by x was recorded in the last 30 days.\n")
+    assert nothing.startswith("No tool call to y by x was recorded in the last 30 days.")
 
 
 def test_servers_are_called_unused_once_that_means_something(recorded: Place) -> None:
@@ -217,7 +219,9 @@ def test_an_empty_record_is_one_sentence(place: Place) -> None:
     place.configure({"alpha": server("toolbox")}, usage=False)
     ended = place.run("usage")
     assert ended.code == 0
-    assert ended.out.startswith("No tool call was recorded in the last 30 days.\n")
+    assert ended.out.startswith(
+        "No tool call was recorded in the last 30 days. Calls in the terminal are not recorded.\n"
+    )
     assert "disable" not in ended.out
     assert 'Calls are not recorded now ("usage": false).\n' in ended.out
     assert not Path(place.run("usage", "--json").json["file"]).parent.exists()
