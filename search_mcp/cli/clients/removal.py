@@ -41,7 +41,7 @@ def uninstall(
         bool,
         typer.Option(
             "--everything",
-            help="All clients; then delete search-mcp's configuration, logins, logs, records and completion.",
+            help="All clients; then delete search-mcp's configuration, secrets, logins, logs, records and completion.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --everything: do not ask.")] = False,
@@ -73,7 +73,7 @@ def _remove_everything(options: Options, *, is_sure: bool) -> int:
     if options.dry_run or not (edits or left):
         screen.note("Nothing was removed." if edits or left else "There is nothing to remove.")
         return report(planned.troubles, options)
-    if not screen.agrees("Remove all of this, with your list of servers and your logins?", is_sure=is_sure):
+    if not screen.agrees("Remove all of this, with your list of servers, logins and stored secrets?", is_sure=is_sure):
         screen.note("Nothing was removed.")
         return WRONG
     with in_turn():
