@@ -4,7 +4,7 @@ Decides which keys change. A running search-mcp notices the edit by itself.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from search_mcp.cli import completion, consent
 from search_mcp.cli.files import stored_secrets, tool_filters
 from search_mcp.cli.files.own_file import bridged, in_turn, own_file, save, tell_of_bridges, tell_of_restarts
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean, similar_names
+from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
 from search_mcp.cli.session import read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import merging
@@ -25,6 +25,7 @@ from search_mcp.config import location
 from search_mcp.config.schema import Config
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.names import Kind
+from search_mcp.model.similar import closest
 
 _Names = Annotated[
     list[str],
@@ -137,20 +138,41 @@ def _switched(
     if name in present:
         return of_server(own, name)
     server = max((each for each in present if name.startswith(f"{each}.")), key=len, default=None)
+    config = consent.usable(own.data, Path(own.source))
     if server is None:
-        raise unknown_server(own, name)
-    return of_tool(
-        own, server, _own_name(consent.usable(own.data, Path(own.source)), server, name.removeprefix(f"{server}."))
-    )
+        tools = [f"{each}.{tool}" for each, known in _cached_tools(config).items() for tool in known]
+        if (dot := name.rfind(".")) > 0:  # the tool may be right, and the server misspelled
+            tools += [each + name[dot:] for each in present]
+        raise unknown_server(own, name, tools)
+    return of_tool(own, server, _own_name(config, server, name.removeprefix(f"{server}.")))
 
 
-def unknown_server(own: Document, name: str) -> Misuse:
-    """Build the error about a server that is not in the file."""
+def unknown_server(own: Document, name: str, tools: Sequence[str] = ()) -> Misuse:
+    """Build the error about a server that is not in the file; the name may also mean one of the `tools`."""
     present = own.members((ROOT,))
-    if tools := [f"{each}.{name.removeprefix(f'{each}__')}" for each in present if name.startswith(f"{each}__")]:
-        return Misuse(f"there is no server {name!r}", f"write the tool as {tools[0]}")
+    meant = [f"{each}.{name.removeprefix(f'{each}__')}" for each in present if name.startswith(f"{each}__")]
+    if meant := meant[:1] or [each for each in tools if each.endswith(f".{name}")]:
+        return Misuse(f"there is no server {name!r}", f"write the tool as {' or '.join(meant)}")
     otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {own.source}"
-    return Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
+    return Misuse(f"there is no server {name!r}", did_you_mean(_near(name, [*present, *tools]), otherwise))
+
+
+def _near(name: str, names: Sequence[str]) -> list[str]:
+    """Return the name that was most likely meant, or none: a wrong guess may switch off something else."""
+    near = closest(name, names)
+    return [] if near is None else [near]
+
+
+def _cached_tools(config: Config) -> Mapping[str, Sequence[str]]:
+    """Return the tools of each server that has a cached list, by the server's own names."""
+    return read_cache(
+        config,
+        None,
+        lambda session: {
+            each.name: [entry.key for entry, _ in session.catalog.entries(each.name, Kind.TOOLS)]
+            for each in config.servers
+        },
+    )
 
 
 def _own_name(config: Config, server: str, tool: str) -> str:
@@ -159,14 +181,13 @@ def _own_name(config: Config, server: str, tool: str) -> str:
     Raises:
         Misuse: the server has no such tool.
     """
-    known = read_cache(
-        config, None, lambda session: [entry.key for entry, _ in session.catalog.entries(server, Kind.TOOLS)]
-    )
+    known = _cached_tools(config).get(server)
     renamed = next((each.rename for each in config.servers if each.name == server), {})
     own = next((old for old, new in renamed.items() if new == tool), tool)
     if known and own not in known:
         otherwise = f"`search-mcp list {server}` shows its tools"
-        raise Misuse(f"{server} has no tool {tool!r}", did_you_mean(similar_names(tool, known), otherwise))
+        near = [f"{server}.{each}" for each in _near(tool, known)]
+        raise Misuse(f"{server} has no tool {tool!r}", did_you_mean(near, otherwise))
     return own
 
 

@@ -404,6 +404,21 @@ def test_a_tool_is_switched_by_its_own_name_or_the_new_one(place: Place) -> None
     assert json.loads(place.config.read_text())["mcpServers"]["my.box"]["tools"] == {"deny": ["echo", "add"]}
     assert "already disabled" in place.run("disable", "my.box.echo").out
     assert not {"my.box.say", "my.box.add"} & {each["name"] for each in place.run("list", "--json").json["tools"]}
-    assert is_one_sentence(place.run("enable", "my.box.ech"), 2, "my.box has no tool 'ech'", "did you mean echo?")
+    assert is_one_sentence(
+        place.run("enable", "my.box.ech"), 2, "my.box has no tool 'ech'", "did you mean my.box.echo?"
+    )
     assert place.run("enable", "my.box.echo").code == 0
     assert json.loads(place.config.read_text())["mcpServers"]["my.box"]["tools"] == {"deny": ["add"]}
+
+
+def test_a_tool_without_its_server_is_never_taken_for_a_server(place: Place) -> None:
+    place.configure({"ech": server("toolbox"), "box": server("toolbox"), "new": server("toolbox", enabled=False)})
+    assert place.run("check", "ech", "box").code == 0
+    for word, remedy in {
+        "echo": "write the tool as ech.echo or box.echo",
+        "ehco": "the servers are ech, box, new",
+        "bx.echo": "did you mean box.echo?",
+        "nw.echo": "did you mean new.echo?",
+        "box.qqqq": "`search-mcp list box` shows its tools",
+    }.items():
+        assert is_one_sentence(place.run("disable", word), 2, remedy)
