@@ -90,6 +90,21 @@ FOUND = [
     ("compress a file", "gzip-file-as-resource"),
     ("environment variables", "get-env"),
 ]
+FOREIGN = [
+    # query in another language, and the tool that must be the first
+    ("Wie spät ist es in Berlin?", "get_current_time"),
+    ("Wie viel Uhr ist es in Berlin?", "get_current_time"),
+    ("que hora es en Madrid", "get_current_time"),
+    ("Que horas são em Lisboa?", "get_current_time"),
+    ("Который час в Москве?", "get_current_time"),
+    ("몇 시예요", "get_current_time"),
+    ("addiere zwei Zahlen", "get-sum"),
+    ("Summe von zwei Zahlen", "get-sum"),
+    ("additionner deux nombres", "get-sum"),
+    ("сумма двух чисел", "get-sum"),
+    ("2つの数を足して", "get-sum"),
+    ("两数之和", "get-sum"),
+]
 
 MISSED = [
     ("show me what is in config.json", READS),  # other tools contain "show" and "json"
@@ -103,6 +118,13 @@ MISSED = [
 def test_a_right_tool_is_among_the_first_three(query: str, right: str) -> None:
     found = [hit.name.partition(".")[2] for hit in INDEX.search(query, 3)]
     assert not set(right.split()).isdisjoint(found), found
+
+
+@pytest.mark.parametrize(("query", "right"), FOREIGN)
+def test_an_everyday_request_in_another_language_finds_its_tool_first(query: str, right: str) -> None:
+    answer = INDEX.answer(query, 1)
+    assert [hit.name.partition(".")[2] for hit in answer.hits] == [right]
+    assert answer.fits
 
 
 ORDERED = [

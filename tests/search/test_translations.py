@@ -25,7 +25,7 @@ def foreign_words(file: str) -> list[str]:
         ("busqueda", ["search"]),
         ("télécharger", ["download"]),
         ("файлы", ["file"]),
-        ("zahlen", ["pay", "count"]),  # zählen without its accent
+        ("zahlen", ["pay", "number", "count"]),  # zählen without its accent
         ("da", []),
         ("qwertz", []),
         ("", []),
