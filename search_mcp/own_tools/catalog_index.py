@@ -21,6 +21,7 @@ from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.own_tools.findable import Found, Resource, entries, key_of, prompt_arguments
 from search_mcp.own_tools.wanted import SearchKind
 from search_mcp.search import Document, Effect, Explanation, Index, Meaning
+from search_mcp.search.analysis import fold
 from search_mcp.search.documents import LONGEST_TEXT
 from search_mcp.search.meaning import text
 from search_mcp.wire.structs import Struct
@@ -223,6 +224,10 @@ class CatalogIndex:
         # A skill never precedes a tool of the same score.
         found.sort(key=lambda each: (-each[0], not isinstance(each[1], Item)))
         return [each for _, each in found], answer.fits
+
+    def unknown_servers(self, query: str) -> list[str]:
+        known = {fold(status.server) for status in self._statuses()}
+        return [name for name in self._shared.index.servers_in(query) if fold(name) not in known]
 
     def explain(
         self, query: str, found: Found, server: str | None = None, meaning: Meaning | None = None

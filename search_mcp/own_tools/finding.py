@@ -38,6 +38,10 @@ class Finder(Protocol):
         """Rank entries for a query; return them, and whether the first clearly fits."""
         ...
 
+    def unknown_servers(self, query: str) -> list[str]:
+        """Return the names after `server:` in a query that are no server's; they were searched as words."""
+        ...
+
     def explain(
         self, query: str, found: "Found", server: str | None = None, meaning: "Meaning | None" = None
     ) -> "Explanation | None":

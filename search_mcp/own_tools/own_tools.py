@@ -15,6 +15,7 @@ from search_mcp.catalog.profiles import Audience
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.skills import Skill
 from search_mcp.model.names import Kind
+from search_mcp.model.sentences import cut
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.similar import nearest
 from search_mcp.model.visible import one_line
@@ -135,9 +136,12 @@ class OwnTools:
         kept, left_out = within_answer(results, len(present))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
+        notes = self.unknown_servers(wanted)
         if not fits:
-            lines.insert(0, f"{NOTHING_CLEAR[search_kind]}; nearest:")
-            body = {"note": NOTHING_CLEAR[search_kind], **body}
+            notes.append(f"{NOTHING_CLEAR[search_kind]}; nearest:")
+        if notes:
+            lines = [*notes, *lines]
+            body = {"note": " ".join(notes).removesuffix("; nearest:"), **body}
         if fitting:
             lines = [*fitting.values(), *lines]
             body = {"mayDoThis": list(fitting.values()), **body}
@@ -163,6 +167,15 @@ class OwnTools:
         if not wanted.query.strip():
             return list(islice(self._everything(wanted), wanted.limit)), True
         return self.finders[wanted.search_kind].search(wanted.query, wanted.limit, wanted.server, meaning)
+
+    def unknown_servers(self, wanted: Wanted) -> list[str]:
+        """Write a sentence for each server that a query names and that does not exist."""
+        servers = [status.server for status in self._statuses()]
+        return [
+            f"There is no server {cut(name)!r} (servers: {enumerated(nearest(name, servers) or servers)}): "
+            "the name was searched as a word."
+            for name in self.finders[wanted.search_kind].unknown_servers(wanted.query)
+        ]
 
     def explained(
         self, wanted: Wanted, meaning: "Meaning | None" = None

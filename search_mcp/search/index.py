@@ -116,6 +116,10 @@ class Index(IndexedTools):
         parsed, named = self._parsed(query)
         return bool(parsed.words) and not named and not is_exact(parsed)
 
+    def servers_in(self, query: str) -> tuple[str, ...]:
+        """Return the names after `server:` in a query, whether there are such servers or not."""
+        return self._parsed(query)[0].servers
+
     def explain(
         self, query: str, name: str, meaning: Meaning | None = None, *, server: str | None = None
     ) -> Explanation | None:

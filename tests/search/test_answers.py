@@ -150,6 +150,24 @@ def test_the_case_of_a_server_name_does_not_matter(spelling: str) -> None:
     assert {name.split(".")[0] for name in SHARED.names("message channel", server=spelling)} == {"slack"}
 
 
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("gti", "github, git, time"), ("xyzzyqwfp", "fs, git, github, slack, time, maps, weather, db, web, mail")],
+)
+def test_an_unknown_server_in_a_query_is_told(name: str, named: str) -> None:
+    told = f"There is no server {name!r} (servers: {named}): the name was searched as a word."
+    text, data = SHARED.answer(f"server:{name} create issue")
+    assert text.splitlines()[0] == told
+    assert data["note"].startswith(told)
+
+
+@pytest.mark.parametrize(
+    "query", ["server:GitHub create issue", "http://server:80 create issue", "note:foo create issue"]
+)
+def test_a_query_without_an_unknown_server_has_no_note(query: str) -> None:
+    assert "There is no server" not in SHARED.answer(query)[0]
+
+
 # Content of an answer
 
 

@@ -59,6 +59,8 @@ def search(
     found = looked.found
     if request.without_meaning:
         options.screen.note(f"Ranked by words alone: {request.without_meaning}.")
+    for note in found.notes:
+        options.screen.note(note)
     if not found.fits:
         options.screen.note(f"{NOTHING_CLEAR[search_kind]}; nearest:")
     if options.as_json:
@@ -98,6 +100,8 @@ class Listing:
     fits: bool = True
     """Whether the first of them clearly fits the request."""
     search_kind: SearchKind = "tools"
+    notes: Sequence[str] = ()
+    """Sentences about the servers that the query names and that do not exist."""
 
     def as_json(self, *, explain: bool) -> dict[str, Any]:
         """Return the JSON form, with the ranking of each entry if wanted."""
@@ -139,6 +143,7 @@ class Request:
             explanations=tuple(why for _, why in found),
             fits=fits or not found,
             search_kind=search_kind,
+            notes=session.own_tools.unknown_servers(self.wanted),
         )
 
 
