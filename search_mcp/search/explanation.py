@@ -49,6 +49,8 @@ class Explanation:
     similarity: float | None = None  # of the meanings of the query and the tool, if it is known
     meaning_factor: float = 0.0  # score of a similarity of 1 for this query
 
+    boost: float = 1.0  # factor for the names of the tool and its server, and its effect
+
     @property
     def meaning_score(self) -> float:
         """Part of the score for the similarity of meaning."""
@@ -56,8 +58,8 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        """Sum of the contributions, before names and clauses are weighed."""
-        return sum(part.score for part in self.contributions) + self.meaning_score
+        """Score that ranks the tool, without what the parts of a long request and the name of a tool add."""
+        return sum(part.score for part in self.contributions) * self.boost + self.meaning_score
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.score:.3f} for {self.query!r}"]
@@ -66,6 +68,7 @@ class Explanation:
         if self.reason:
             lines.append(f"  matching words: {self.reason}")
         lines.extend(f"  {part}" for part in self.contributions)
+        lines.append(f"   * {self.boost:.3f}  for the names of the tool and its server, and its effect")
         if self.similarity is not None and self.meaning_factor:
             lines.append(
                 f"  {self.meaning_score:8.3f}  similar meaning ({self.meaning_factor:.2f} * {self.similarity:.2f})"

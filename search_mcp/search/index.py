@@ -6,17 +6,18 @@ clock, no randomness, no logging. The answer does not depend on the order in whi
 
 import heapq
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
 from search_mcp.search.analysis import words
+from search_mcp.search.boosts import boost, coverage, effect_factor
 from search_mcp.search.documents import POOL, Effect, server_texts, tool_texts
 from search_mcp.search.expansion import Expanded, Expansion
 from search_mcp.search.explanation import Contribution, Explanation
-from search_mcp.search.indexed_tools import IndexedTool, IndexedTools
+from search_mcp.search.indexed_tools import IndexedTools
 from search_mcp.search.meaning import LEAST, Meaning, completed, is_exact, weight
 from search_mcp.search.names import Match
 from search_mcp.search.postings import Scores, Terms
@@ -24,15 +25,9 @@ from search_mcp.search.query import LONGEST_QUERY, Query, parse, plain
 from search_mcp.search.reasons import reason
 
 # In brackets: change of nDCG@10 without it, as the average over all development data.
-_TOOL_NAME = 0.5  # added share of the score for a tool whose whole name is in the query (-.013)
-_SERVER_NAME = 0.1  # the same for the name of its server (-.004)
 # Score added to the best tool of a clause, as a share of the best score of the whole request (-.001; -.009 on long
 # requests).
 _CLAUSE = 0.25
-# Factors for tools by declared effect. The development data declare none; chosen on the reference servers.
-_VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nearly equal tools another comes first
-_QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
-_WRITES = (Effect.ADDS, Effect.DESTROYS)
 # A tool fits if its score is at least `_FITS * sqrt(i * min(i, u))`: i is the information of the query, u that of one
 # unknown word. Scores of tools that share some words by chance grow with the root of a query's length. On the
 # development data, this warns for 8 % of the plain requests, and for 52 % of them without the servers that are right.
@@ -133,7 +128,9 @@ class Index(IndexedTools):
         parsed, named = self._parsed(query)
         expanded = self._expansion.expand(parsed.words)
         factors, terms = expanded.factors, frozenset(expanded.factors)
-        for term, hint in self._expansion.hints(parsed.implied, parsed.words).items():
+        hints = self._expansion.hints(parsed.implied, parsed.words)
+        boosted = boost(self._tools[number], {**hints, **factors}, bool(parsed.implied), self._postings.rarity)
+        for term, hint in hints.items():
             factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
         whole = self._whole_words(query)
@@ -145,16 +142,17 @@ class Index(IndexedTools):
         if meaning is not None and not named:
             among = self._admitted(parsed, server)
             factor = self._meaning_factor(parsed, expanded, meaning, among)
-            factor *= self._share_of_meaning(self._tools[number], parsed, terms)
+            factor *= effect_factor(self._tools[number], terms, bool(parsed.implied))
         explanation = Explanation(
             name=name,
             query=query,
             match=named.get(number),
-            name_coverage=_coverage(self._tools[number].tool_terms, factors, self._postings.rarity),
+            name_coverage=coverage(self._tools[number].tool_terms, factors, self._postings.rarity),
             contributions=tuple(sorted(parts, key=lambda part: (-part.score, part.term))),
             missing=tuple(sorted({whole.get(term, term) for term in factors.keys() - held.keys()})),
             similarity=meaning.similarities.get(name) if meaning is not None else None,
             meaning_factor=factor,
+            boost=boosted,
         )
         return replace(explanation, reason=reason(explanation, self._tools[number].document, self._analyzer))
 
@@ -229,7 +227,7 @@ class Index(IndexedTools):
         similarities = completed(meaning.similarities, names.values())
         terms = frozenset(expanded.factors)
         for number in scores:
-            share = self._share_of_meaning(self._tools[number], parsed, terms)
+            share = effect_factor(self._tools[number], terms, bool(parsed.implied))
             scores[number] += factor * share * max(similarities[names[number]], 0.0)
 
     def _meaning_factor(self, parsed: Query, expanded: Expanded, meaning: Meaning, among: set[int] | None) -> float:
@@ -237,13 +235,6 @@ class Index(IndexedTools):
         count = len(self._tools if among is None else among)
         foreign = self._expansion.foreign_share(parsed.words)
         return weight(parsed, meaning, count, foreign) * (expanded.information or 1.0)
-
-    @staticmethod
-    def _share_of_meaning(tool: IndexedTool, parsed: Query, terms: Container[str]) -> float:
-        """Return the share of its similarity that counts: effects lower it as they lower the score of words."""
-        effect = tool.document.effect
-        share = _QUESTION if parsed.implied and effect in _WRITES else 1.0
-        return share * _VERB_MISSING if effect is Effect.DESTROYS and tool.verb not in terms else share
 
     def _similar(self, meaning: Meaning, among: set[int] | None) -> Iterator[int]:
         """Yield the most similar tools; only the similarities of admitted tools are compared here, which are few."""
@@ -264,34 +255,12 @@ class Index(IndexedTools):
         for term, hint in (hints or {}).items():
             for number in scores:
                 scores[number] += hint * self._postings.weights(number).get(term, 0.0)
-        terms = frozenset(wanted)  # most names contain none of them: checked here, because calls are slow
         rarity = cache(self._postings.rarity)
         for number in scores:
-            tool = self._tools[number]
-            boost = 1.0
-            if not terms.isdisjoint(tool.tool_terms):
-                boost += _TOOL_NAME * _coverage(tool.tool_terms, wanted, rarity)
-            if not terms.isdisjoint(tool.server_terms):
-                boost += _SERVER_NAME * _coverage(tool.server_terms, wanted, rarity)
-            effect = tool.document.effect
-            if hints is not None and effect in _WRITES:
-                boost *= _QUESTION
-            if effect is Effect.DESTROYS and tool.verb not in terms:
-                boost *= _VERB_MISSING
-            scores[number] *= boost
+            scores[number] *= boost(self._tools[number], wanted, hints is not None, rarity)
         return scores
 
     def _fields_with(self, number: int, term: str) -> tuple[str, ...]:
         document = self._tools[number].document
         texts = (*tool_texts(document), *server_texts(document))
         return tuple(field.label for field, text in texts if term in self._analyzer.terms(words(text)))
-
-
-def _coverage(name: tuple[str, ...], factors: Terms, rarity: Callable[[str], float]) -> float:
-    """Return the share of a name that the query contains, weighted by rarity."""
-    asked = whole = 0.0
-    for term in name:
-        whole += (rare := rarity(term))
-        if term in factors:
-            asked += min(rare, factors[term])
-    return asked / whole if asked else 0.0

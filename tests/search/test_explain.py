@@ -42,7 +42,13 @@ def test_json_has_the_same_explanation(config: Path) -> None:
     assert tool["name"] == "toolbox.draw"
     why = tool["explanation"]
     assert why["placedFirst"] == "tool_name"
-    assert why["score"] == pytest.approx(sum(term["score"] for term in why["terms"]))
+    assert why["score"] == pytest.approx(why["boost"] * sum(term["score"] for term in why["terms"]))
+
+
+def test_a_query_names_an_unknown_server(config: Path) -> None:
+    ended = run(config, "server:nope", "draw")
+    assert "There is no server 'nope' (servers: toolbox)" in ended.stderr
+    assert ended.stdout.startswith("1. toolbox.draw: ")
 
 
 def test_no_tool_is_found(config: Path) -> None:

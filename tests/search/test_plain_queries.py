@@ -191,6 +191,14 @@ def test_no_tool_fits_an_unrelated_query(query: str) -> None:
     assert not INDEX.answer(query, 5).fits
 
 
+@pytest.mark.parametrize("query", ["which files changed", "current time in git", "remember a person"])
+def test_the_explained_score_is_the_one_that_ranks(query: str) -> None:
+    for hit in INDEX.search(query, 10):
+        explanation = INDEX.explain(query, hit.name)
+        assert explanation is not None
+        assert explanation.score == pytest.approx(hit.score)
+
+
 def test_the_order_of_the_catalogue_does_not_matter() -> None:
     backwards = indexed(reversed(TOOLS))
     for query in [*CLEAR, *UNCLEAR, *(query for query, _ in FOUND)]:

@@ -156,6 +156,7 @@ def _explanation(why: Explanation) -> dict[str, Any]:
     return {
         "score": why.score,
         "placedFirst": why.match.name.lower() if why.match is not None else None,
+        "boost": why.boost,
         "nameCoverage": why.name_coverage,
         "terms": [
             {
