@@ -7,6 +7,9 @@ import pytest
 
 from cli.conftest import Place, server
 
+if sys.platform != "win32":
+    from cli.screen import Screen
+
 BEFORE = '{"mcpServers": {"mine": {"command": "uvx", "args": ["mine"]}}}'
 
 
@@ -49,6 +52,15 @@ def test_a_folder_behind_a_link_stays_and_is_named(place: Place) -> None:
     ended = place.run("uninstall", "--everything", "--yes")
     assert (ended.code, of_search_mcp(place), [*elsewhere.iterdir()] != []) == (0, [], True)
     assert f"what it leads to stays: {elsewhere}" in " ".join(ended.err.split())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+def test_a_person_is_told_what_is_lost_and_asked(place: Place) -> None:
+    place.configure({})
+    screen = Screen(place, "uninstall", "--everything", columns=100)
+    screen.wait_for("your list of servers, logins and stored secrets? [y/N]")
+    screen.press("n\r")
+    assert (screen.end(), place.config.exists()) == (1, True)
 
 
 @pytest.mark.parametrize("words", [["--dry-run"], []])
