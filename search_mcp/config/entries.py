@@ -32,7 +32,7 @@ def resolve(
 
     `values` are those of its sources of secrets; without them, the sources stay placeholders.
     """
-    expansion = Expansion(places, values)
+    expansion = Expansion(places, values, name)
     command = expansion.expand(entry.command, "command")
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}

@@ -95,14 +95,17 @@ Values: TypeAlias = Mapping[tuple[str, str], str]
 class Expansion:
     """Expands the placeholders of one server; collects secret values, sources of secrets and problems."""
 
-    def __init__(self, places: Places, values: Values | None = None) -> None:
-        """`values` are those of the sources; without them, sources are collected and stay in the text."""
+    def __init__(self, places: Places, values: Values | None = None, server: str = "") -> None:
+        """`values` are those of the sources; without them, sources are collected and stay in the text.
+
+        A remedy names the `server`.
+        """
         self.complaints: list[Complaint] = []
         self.secrets: set[str] = set()
         self.sources: list[Source] = []
         self._values = values
         self._home = places.home
-        self._variables = places.variables
+        self._variables, self._file, self._server = places.variables, places.file, server
         fixed = (places.home, places.home, places.config_dir, places.python)
         self._fixed = dict(zip(_NO_VARIABLES, fixed, strict=True))
 
@@ -163,6 +166,8 @@ class Expansion:
             problem = f"environment variable {name}, used in {key}, is not set"
             remedy = f"set it where search-mcp is started, or write ${{{name}:-default}}"
             if path[0] in blanks.PARTS:
-                remedy = f"run `{blanks.setting('SERVER', path[1])}`, or set it where search-mcp is started"
+                remedy = (
+                    f"run `{blanks.setting(self._server, path[1], self._file)}`, or set it where search-mcp is started"
+                )
             self.complaints.append((path, problem, remedy))
         return match[0]

@@ -15,7 +15,7 @@ VARIABLES = {
 
 
 def expansion(variables: dict[str, str] = VARIABLES) -> Expansion:
-    return Expansion(Places(variables, "/home/ada", "/etc/conf", "/usr/bin/python3"))
+    return Expansion(Places(variables, "/home/ada", "/etc/conf", "/usr/bin/python3"), server="s")
 
 
 EXPANSIONS = [
@@ -64,7 +64,7 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
             (
                 ("env", "KEY"),
                 "environment variable ABSENT, used in env.KEY, is not set",
-                "run `search-mcp secret SERVER KEY`, or set it where search-mcp is started",
+                "run `search-mcp secret s KEY`, or set it where search-mcp is started",
             )
         ],
     ),

@@ -157,7 +157,7 @@ def test_an_input_of_vs_code_that_was_copied_is_asked_for(place: Place, ring: Pa
 @pytest.mark.parametrize("variable", ["${TOKEN}", "${env:TOKEN}"])
 def test_a_secret_takes_the_place_of_a_variable(place: Place, ring: Path, variable: str) -> None:
     place.configure({"a": {"url": "https://a.example/mcp", "headers": {"Authorization": f"Bearer {variable}"}}})
-    assert "search-mcp secret SERVER Authorization" in " ".join(place.run("check").out.split())
+    assert "search-mcp secret a Authorization" in " ".join(place.run("check").out.split())
     ended = place.run("secret", "a", "Authorization", stdin=VALUE)
     assert ended.code == 0, ended
     assert _entry(place, "a")["headers"] == {"Authorization": "Bearer ${keyring:search-mcp/a/Authorization}"}
