@@ -151,7 +151,7 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
 def print_lines(
     files: Sequence[LogFile], folder: Path, lines: int, show: Show, options: Options, *, is_following: bool
 ) -> None:
-    """Print the last lines of log files and name the files; if `is_following`, go on with new lines instead.
+    """Print the last lines of log files; then name the files or, if `is_following`, print new lines.
 
     Raises:
         Problem: there is no log yet.

@@ -166,8 +166,7 @@ class Expansion:
             problem = f"environment variable {name}, used in {key}, is not set"
             remedy = f"set it where search-mcp is started, or write ${{{name}:-default}}"
             if path[0] in blanks.PARTS:
-                remedy = (
-                    f"run `{blanks.setting(self._server, path[1], self._file)}`, or set it where search-mcp is started"
-                )
+                stores = blanks.setting(self._server, path[1], self._file)
+                remedy = f"store it with `{stores}`, or set it where search-mcp is started"
             self.complaints.append((path, problem, remedy))
         return match[0]

@@ -20,7 +20,7 @@ _PROBABLE_CAUSE = r"error|exception|cannot|can't|fail|denied|refused|invalid|mis
 _BEFORE_CAUSE = r"(npm (error|ERR!) |\[cause\]: )+"
 _LASTING = (
     r"^program .* was not found|^its \"command\" contains|exited with code 127\b|cannot be resolved|ENOTFOUND"
-    r"|Cannot connect to the Docker daemon|\bE404\b|no package '"
+    r"|Cannot connect to the Docker daemon|\bE404\b|^[^;]*package '\S+' was not found;"
 )
 _NO_PACKAGE = (
     r"404 Not Found - GET \S+/(\S+)|No matching (?:distribution|version) found for (\S+)"
@@ -54,7 +54,7 @@ def no_package(written: str) -> str:
     if not (missing := _compiled(_NO_PACKAGE).search(" ".join(written.split()))):
         return ""
     package = next(filter(None, missing.groups())).replace("%2f", "/").rstrip(".")
-    return f"no package '{package}' was found; check its name in the config file"
+    return f"package '{package}' was not found; check its name, its version, and your access to it"
 
 
 def is_lasting(reason: str) -> bool:

@@ -171,11 +171,12 @@ class OwnTools:
     def unknown_servers(self, wanted: Wanted) -> list[str]:
         """Write a sentence for each server that a query names and that does not exist."""
         servers = [status.server for status in self._statuses()]
-        return [
-            f"There is no server {cut(name)!r} (servers: {enumerated(nearest(name, servers) or servers)}): "
-            "the name was searched as a word."
-            for name in self.finders[wanted.search_kind].unknown_servers(wanted.query)
-        ]
+        sentences = []
+        for name in self.finders[wanted.search_kind].unknown_servers(wanted.query):
+            near = nearest(name, servers)
+            others = f" ({'similar' if near else 'servers'}: {enumerated(near or servers)})" if servers else ""
+            sentences.append(f"There is no server {cut(name)!r}{others}, so the name was searched as a word.")
+        return sentences
 
     def explained(
         self, wanted: Wanted, meaning: "Meaning | None" = None

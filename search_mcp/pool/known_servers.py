@@ -1,8 +1,8 @@
 """Servers that are known to keep nothing between calls: their answers to one client do not depend on another.
 
-`known_servers.json` has a row for each package that clients may share, because its source was read: the server keeps
-no session, no current folder, project or page, and asks the client for nothing. An entry is matched by its command and
-arguments as people write them. A source of the package, or an option, that could change which code runs is no match.
+`known_servers.json` has a row for each package that clients may share: its source code shows that the server keeps no
+session, no current folder, project or page, and asks the client for nothing. An entry is matched by its command and
+arguments as people write them. An entry whose package source or option could change which code runs does not match.
 Loaded only where clients share servers.
 """
 

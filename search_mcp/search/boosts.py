@@ -16,9 +16,9 @@ _WRITES = (Effect.ADDS, Effect.DESTROYS)
 
 
 def boost(tool: IndexedTool, wanted: Terms, is_question: bool, rarity: Callable[[str], float]) -> float:
-    """Return the factor of the score that the words add: for the names in the query, and the effect."""
+    """Return the factor for the score by words: for names that are in the query, and for the effect."""
     factor = 1.0
-    if not wanted.keys().isdisjoint(tool.tool_terms):  # most names contain none: checked here, because calls are slow
+    if not wanted.keys().isdisjoint(tool.tool_terms):  # calls are slow
         factor += _TOOL_NAME * coverage(tool.tool_terms, wanted, rarity)
     if not wanted.keys().isdisjoint(tool.server_terms):
         factor += _SERVER_NAME * coverage(tool.server_terms, wanted, rarity)
@@ -26,7 +26,7 @@ def boost(tool: IndexedTool, wanted: Terms, is_question: bool, rarity: Callable[
 
 
 def effect_factor(tool: IndexedTool, terms: Container[str], is_question: bool) -> float:
-    """Return the factor for an effect: below 1 if a tool writes, for a question, or destroys without its verb."""
+    """Return the factor for an effect: less for a question if a tool writes, and if it destroys without its verb."""
     effect = tool.document.effect
     factor = _QUESTION if is_question and effect in _WRITES else 1.0
     return factor * _VERB_MISSING if effect is Effect.DESTROYS and tool.verb not in terms else factor

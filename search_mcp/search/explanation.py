@@ -58,7 +58,7 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        """Score that ranks the tool, without what the parts of a long request and the name of a tool add."""
+        """Score that ranks the tool, without the bonuses for parts of a long request and for an exact name."""
         return sum(part.score for part in self.contributions) * self.boost + self.meaning_score
 
     def __str__(self) -> str:

@@ -30,9 +30,9 @@ from search_mcp.search.reasons import reason
 _CLAUSE = 0.25
 # A tool fits if its score is at least `_FITS * sqrt(i * min(i, u))`: i is the information of the query, u that of one
 # unknown word. Scores of tools that share some words by chance grow with the root of a query's length. On the
-# development data, this warns for 8 % of the plain requests, and for 52 % of them without the servers that are right.
+# development data, this warns for 8 % of the plain requests, and for 52 % of them once the right servers are removed.
 _FITS = 0.55
-_FITS_COMPARED = 1.2  # minus the similarity of the tool, this takes its place with meaning: 7 % and 57 %
+_FITS_COMPARED = 1.2  # with meaning, this minus the similarity of the tool replaces `_FITS`: 7 % and 57 %
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
 _NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 

@@ -1,4 +1,4 @@
-"""Negated verbs in a query: "don't delete the notes, list them" must not find the tool that deletes.
+"""Negated words in a query: "don't delete the notes, list them" must not find the tool that deletes.
 
 Finds the usual forms of a prohibition in nine languages, by their words and endings, and leaves out the negated word.
 Some participles, as in "never opened", are taken for verbs, too. Knows nothing of tools.
@@ -21,6 +21,6 @@ _NEGATED = re.compile(
 
 
 def without_negated(text: str) -> str:
-    """Return a text without its negated verbs; the whole text if nothing else is in it."""
+    """Return a text without its negated words; the whole text if nothing else is in it."""
     rest = _NEGATED.sub(" ", text)
     return rest if any(map(str.isalnum, rest)) else text

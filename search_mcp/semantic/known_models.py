@@ -17,7 +17,7 @@ DEFAULT = Model(
         WEIGHTS: "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
         PIECES: "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
     },
-    most_tokens=600,  # a usual text of 600 characters has fewer; of characters that stand for a phrase, 10,000
+    most_tokens=600,  # a usual text of 600 characters has fewer; if each expands to a phrase, up to 10,000
     unrelated=0.02,
     knows_all_languages=True,
     licence="Apache-2.0",

@@ -40,7 +40,7 @@ PROBLEMS = [
         {"url": "https://x", "headers": {"Authorization": "Bearer ${ABSENT}"}},
         (
             "environment variable ABSENT, used in headers.Authorization, is not set; "
-            "run `search-mcp secret s Authorization`, or set it where search-mcp is started"
+            "store it with `search-mcp secret s Authorization`, or set it where search-mcp is started"
         ),
     ),
     (

@@ -64,7 +64,7 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
             (
                 ("env", "KEY"),
                 "environment variable ABSENT, used in env.KEY, is not set",
-                "run `search-mcp secret s KEY`, or set it where search-mcp is started",
+                "store it with `search-mcp secret s KEY`, or set it where search-mcp is started",
             )
         ],
     ),

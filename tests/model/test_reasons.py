@@ -57,14 +57,14 @@ KeyError: 'KEY'
 """
 NPM_VERSION = "npm error notarget No matching version found for @a/b@99.0.0."
 PIP = "ERROR: No matching distribution found for mcp-server-tmie"
-CHECK = "was found; check its name in the config file"
+CHECK = "was not found; check its name, its version, and your access to it"
 RUN = "npm error could not determine executable to run\nnpm error A complete log of this run can be found in: x"
 
 WRITTEN = [
     # end of stderr, the line that tells the cause, whether it lasts
-    pytest.param(NPM, f"no package '@x/server-doesnotexist' {CHECK}", True, id="npm"),
-    pytest.param(NPM_VERSION, f"no package '@a/b@99.0.0' {CHECK}", True, id="npm and a version"),
-    pytest.param(PIP, f"no package 'mcp-server-tmie' {CHECK}", True, id="pip"),
+    pytest.param(NPM, f"package '@x/server-doesnotexist' {CHECK}", True, id="npm"),
+    pytest.param(NPM_VERSION, f"package '@a/b@99.0.0' {CHECK}", True, id="npm and a version"),
+    pytest.param(PIP, f"package 'mcp-server-tmie' {CHECK}", True, id="pip"),
     pytest.param(
         NPM_WITHOUT_NETWORK,
         "network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example",
@@ -73,7 +73,7 @@ WRITTEN = [
     ),
     pytest.param(RUN, "could not determine executable to run", False, id="npm and a package without a program"),
     pytest.param(DOCKER, DOCKER.partition("\n")[0], True, id="docker"),
-    pytest.param(UVX, f"no package 'mcp-server-nope' {CHECK}", True, id="uvx"),
+    pytest.param(UVX, f"package 'mcp-server-nope' {CHECK}", True, id="uvx"),
     pytest.param(NODE, "Error: Cannot find module '/home/ann/server.js'", False, id="node"),
     pytest.param(PYTHON, "KeyError: 'KEY'", False, id="python"),
     pytest.param("no licence\n", "no licence", False, id="any other line"),

@@ -152,10 +152,13 @@ def test_the_case_of_a_server_name_does_not_matter(spelling: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "named"),
-    [("gti", "github, git, time"), ("xyzzyqwfp", "fs, git, github, slack, time, maps, weather, db, web, mail")],
+    [
+        ("gti", "similar: github, git, time"),
+        ("xyzzyqwfp", "servers: fs, git, github, slack, time, maps, weather, db, web, mail"),
+    ],
 )
 def test_an_unknown_server_in_a_query_is_told(name: str, named: str) -> None:
-    told = f"There is no server {name!r} (servers: {named}): the name was searched as a word."
+    told = f"There is no server {name!r} ({named}), so the name was searched as a word."
     text, data = SHARED.answer(f"server:{name} create issue")
     assert text.splitlines()[0] == told
     assert data["note"].startswith(told)

@@ -45,7 +45,7 @@ def show(
 
 
 def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return the headings and rows: no empty columns; beside a failure, its reason."""
+    """Return headings and rows: kinds that some server has; beside a failure its reason, unless `is_detailed`."""
     has_ready = any(each.status.state is State.READY for each in findings)
     kinds = (5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))
     used = [*range(5), *kinds] if has_ready else [0, 1]

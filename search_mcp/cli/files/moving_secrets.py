@@ -1,7 +1,7 @@
 """`secret`: moves the value of a variable or a header out of the configuration file, which gets a placeholder.
 
-Decides which values can move: those without a placeholder. The user is asked for one that an example left open, and for
-one that is an environment variable.
+Decides which values can move: those without a placeholder. For the text of an example, or `${VARIABLE}` alone, the user
+types the secret.
 """
 
 import contextlib

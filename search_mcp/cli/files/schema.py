@@ -69,8 +69,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "caFile": f"File with certificates (PEM) to trust besides those of the system, relative to the folder of this "
     f"file. {_PLACEHOLDERS}",
     # of servers and of settings
-    "startup": "eager: start with the client. lazy: start at the first call, and once before to read the lists; stop "
-    "when idle. auto: eager after a call in the last three days, or with pinTools or watch; otherwise lazy.",
+    "startup": "eager: start with the client. lazy: start once to read the lists, then at a call; stop when "
+    "idle. auto: eager after a call in the last three days, or with pinTools or watch; otherwise lazy.",
     "callTimeoutSeconds": "Time limit for a call, restarted by progress. Default: none.",
     "maxCallSeconds": "Time limit for a call, also with progress. Default: none.",
     "startTimeoutSeconds": "Time limit for the server's first answer.",

@@ -79,7 +79,7 @@ class HttpRequest:
 
     @property
     def has_two_lengths(self) -> bool:
-        """Whether two lengths are given, of which a proxy may take the other one."""
+        """Whether Content-Length and Transfer-Encoding are both given: a proxy may go by the other one."""
         return "content-length" in self.headers and "transfer-encoding" in self.headers
 
     def accepts(self, kind: str) -> bool:

@@ -12,7 +12,7 @@ PYTHON = ServerConfig(name="x", command=sys.executable)
 def test_a_misspelt_package_is_named() -> None:
     stderr = "  `-> Because mcp-server-tmie was not found in the package\n      registry and you require"
     remedy = of_failed(PYTHON, f"it exited with code 1{STDERR_TAIL_MARK}{stderr}")
-    assert remedy == "no package 'mcp-server-tmie' was found; check its name in the config file"
+    assert remedy == "package 'mcp-server-tmie' was not found; check its name, its version, and your access to it"
 
 
 def test_any_other_failure_is_to_be_looked_at() -> None:
