@@ -108,6 +108,19 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
     compare(SCREENS / f"check-one-{columns}.txt", capsys.readouterr().out)
 
 
+def test_check_of_servers_that_fail_has_no_empty_headings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Examination(FOURTEEN[10:12], CANONICAL, [])
+    for columns, told in (
+        ("100", "Server     State\nsentry     failed  it exited"),
+        ("30", "  State: failed\n  it exited"),
+    ):
+        monkeypatch.setenv("COLUMNS", columns)
+        check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
+        assert told in capsys.readouterr().out
+
+
 def test_check_reports_what_another_client_got_only_if_it_is_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """A server lists some tools only to clients with roots: such a tool is no alarm for those that did not get it."""
 
