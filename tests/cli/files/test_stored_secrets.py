@@ -110,12 +110,13 @@ BLANK = json.dumps({"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "<YOUR
 SETS = "search-mcp secret a TOKEN"
 
 
-def test_add_asks_for_what_an_example_left_open(place: Place, ring: Path) -> None:
+@pytest.mark.parametrize("leaves", ["\r", "\x04"], ids=["Enter", "Ctrl-D"])
+def test_add_asks_for_what_an_example_left_open(place: Place, ring: Path, leaves: str) -> None:
     screen = Screen(place, "add", "--no-start", "--json", BLANK)
     screen.wait_for("TOKEN (Enter leaves it): ")
     screen.press(f"{VALUE}\r")
     screen.wait_for("TEAM (Enter leaves it): ")
-    screen.press("\r")
+    screen.press(leaves)
     assert screen.end() == 0, screen.shown
     assert "search-mcp secret a TEAM" in " ".join(screen.shown.split())
     assert SETS not in screen.shown and VALUE not in screen.shown
